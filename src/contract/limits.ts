@@ -1,0 +1,23 @@
+/** Fixed limits of the wire; those that an operator may move are vars, see `config.ts`. */
+
+/** A request's body, in bytes. */
+export const MAX_BODY_BYTES = 16 * 1024 * 1024;
+/** The payload of one answer, in bytes: an RPC message over 32 MiB throws. */
+export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** Messages or acks in one call, and messages in one answer. */
+export const MAX_ITEMS = 10_000;
+/** A queue's, partition's or group's name, in bytes of UTF-8. */
+export const MAX_NAME_BYTES = 512;
+/** Group names that one queue remembers. */
+export const MAX_GROUPS = 4096;
+/** How long a pop may wait, in ms. */
+export const MAX_WAIT_MS = 300_000;
+export const MAX_LEASE_SECONDS = 86_400;
+export const MAX_RETRY_LIMIT = 1000;
+export const MAX_WINDOW_MS = 60_000;
+export const MAX_WINDOW_COUNT = 10_000;
+
+/** The partition of a push that names none. */
+export const DEFAULT_PARTITION = "Default";
+/** The reserved group of pops that name none. */
+export const QUEUE_MODE = "__QUEUE_MODE__";

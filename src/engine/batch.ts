@@ -1,0 +1,47 @@
+import { MAX_ANSWER_BYTES } from "../contract/limits.ts";
+import type { Message } from "./message.ts";
+
+/** Messages of one partition, by their sequence numbers. */
+export interface Handed {
+  partition: string;
+  seqs: number[];
+}
+
+/**
+ * The messages of one answer, each as the JSON text that goes over the wire: a payload is never parsed, so that an
+ * answer is a concatenation and the payload comes back byte for byte.
+ */
+export class Batch {
+  readonly items: string[] = [];
+  /** What was handed over, to give it back by. */
+  readonly handed: Handed[] = [];
+  #bytes = 0;
+
+  constructor(
+    readonly limit: number,
+    readonly maxBytes = MAX_ANSWER_BYTES,
+  ) {}
+
+  get count(): number {
+    return this.items.length;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Whether one more payload fits. The first always does: a single message may be as large as a whole answer. */
+  hasRoomFor(message: Message): boolean {
+    if (this.items.length >= this.limit) return false;
+    return this.items.length === 0 || this.#bytes + message.bytes <= this.maxBytes;
+  }
+
+  add(message: Message, attempts: number): void {
+    const { partition, wire } = message.ring;
+    this.items.push(`${wire.idPrefix}${message.seq}${wire.idSuffix}${attempts},"payload":${message.payload}}`);
+    this.#bytes += message.bytes;
+    const last = this.handed.at(-1);
+    if (last !== undefined && last.partition === partition) last.seqs.push(message.seq);
+    else this.handed.push({ partition, seqs: [message.seq] });
+  }
+}

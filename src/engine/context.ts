@@ -1,0 +1,79 @@
+import type { EngineSettings } from "../contract/options.ts";
+import { Deadlines } from "./deadlines.ts";
+import type { Batch } from "./batch.ts";
+import type { Cursor } from "./cursor.ts";
+import type { Queue } from "./queue.ts";
+import type { Waiter } from "./waiter.ts";
+
+/** Why a message left before it was acknowledged. */
+export type DropCause = "bounds" | "ttl" | "retry";
+
+/** What an owner has done since it started. */
+export interface Counters {
+  pushed: number;
+  popped: number;
+  acked: number;
+  redelivered: number;
+  dropped: Record<DropCause, number>;
+  /** Messages that a group was still owed when its cursor was dropped for idleness. */
+  groupIdleOwed: number;
+}
+
+/** What the engine tells the object around it. It never waits for any of this. */
+export interface Effects {
+  /** A parked pop is over: with messages, or with an empty batch at the end of its time. */
+  answer(waiter: Waiter, batch: Batch): void;
+  /** A group with interest from its home has messages here. */
+  available(queue: string, group: string): void;
+  /** Parked pops can be served only by asking the other owners of the queue. */
+  gather(queue: string, group: string): void;
+  /** A group looks idle here; only its home knows whether a pop with no partition used it elsewhere. */
+  askIdle(queue: string, group: string): void;
+  /** The last trace of a group left this owner. */
+  groupForgotten(queue: string, group: string): void;
+  /** An idle implicit queue was collected. */
+  queueCollected(queue: string): void;
+  /** Something that an operator should be able to read. */
+  log(event: string, details: Record<string, unknown>): void;
+}
+
+/** What holding things costs, beside the payload's own width. */
+export const COST = { message: 200, ring: 1024, queue: 1024, group: 1024, waiter: 1024, cursor: 512 } as const;
+
+/** What every part of one engine shares. */
+export class EngineContext {
+  /** The clock, in ms; moved by the caller before each operation. */
+  now = 0;
+  nextSeq = 0;
+  nextArrival = 0;
+  /** Memory held, by the measure of {@link COST}. */
+  memoryBytes = 0;
+  readonly deadlines = new Deadlines();
+  /** Cursors that something came back to, and whose parked pops have not been looked at since. */
+  readonly woken = new Set<Cursor>();
+  readonly waiters = new Map<string, Waiter>();
+  /** Forgets an idle implicit queue. */
+  collect: (queue: Queue) => void = () => {};
+  readonly counters: Counters = {
+    pushed: 0,
+    popped: 0,
+    acked: 0,
+    redelivered: 0,
+    dropped: { bounds: 0, ttl: 0, retry: 0 },
+    groupIdleOwed: 0,
+  };
+
+  /** Serves the parked pops of every cursor that something came back to, once all of it has. */
+  readonly wake = (): void => {
+    for (const cursor of this.woken) {
+      this.woken.delete(cursor);
+      cursor.group.messagesCame(cursor);
+    }
+  };
+
+  constructor(
+    readonly incarnation: string,
+    readonly settings: EngineSettings,
+    readonly effects: Effects,
+  ) {}
+}

@@ -1,0 +1,378 @@
+import { isRefusal, refuse, type Refusal } from "../contract/errors.ts";
+import { MAX_GROUPS } from "../contract/limits.ts";
+import { effectiveOptions, type DeclaredOptions, type EngineSettings } from "../contract/options.ts";
+import { Batch, type Handed } from "./batch.ts";
+import { COST, EngineContext, type Effects } from "./context.ts";
+import type { Cursor } from "./cursor.ts";
+import type { Group } from "./group.ts";
+import { parseMessageId } from "./ids.ts";
+import { Queue } from "./queue.ts";
+import { weigh, type Weight } from "./text.ts";
+import { Waiter } from "./waiter.ts";
+
+export interface PopRequest {
+  queue: string;
+  /** null = any partition. */
+  partition: string | null;
+  group: string;
+  batch: number;
+  autoAck: boolean;
+  /** How long to wait for a message, in ms; 0 = answer at once. */
+  waitMs: number;
+  /** Names the pop while it is parked, to cancel it by. */
+  waiterId: string;
+}
+
+/** What the holder of a message says of it. */
+export type AckStatus = "completed" | "retry" | "failed";
+
+export interface Ack {
+  id: string;
+  status: AckStatus;
+  /** The delivery that is meant; absent = whichever is current. */
+  attempts?: number | undefined;
+}
+
+export type Outcome = "acked" | "redelivered" | "unknown" | "stale";
+
+export interface EngineConfig {
+  /** Named in the ids of everything that this engine hands over. */
+  incarnation: string;
+  settings: EngineSettings;
+  effects: Effects;
+  /** Whether this owner is the home of a queue. */
+  isHome: (queue: string) => boolean;
+  /** Whether the isolate has room for that many more bytes. */
+  hasRoom: (bytes: number) => boolean;
+}
+
+/** How many queues one reclaim looks at: the cost of a full house is bounded per request. */
+const RECLAIM_LOOKS = 256;
+/** An inbox that was used this recently is left alone by a reclaim. */
+const RECLAIM_QUIET_MS = 5000;
+
+/**
+ * The broker of one owner: every rule that a message lives by, over memory alone. It knows no runtime: the clock is
+ * moved by {@link advance}, and what others must hear of goes through {@link Effects}.
+ */
+export class Engine {
+  readonly queues = new Map<string, Queue>();
+  readonly #context: EngineContext;
+  readonly #config: EngineConfig;
+  #hand: Iterator<Queue> = this.queues.values();
+
+  constructor(config: EngineConfig) {
+    this.#config = config;
+    this.#context = new EngineContext(config.incarnation, config.settings, config.effects);
+    this.#context.collect = (queue) => this.#collect(queue);
+  }
+
+  get counters() {
+    return this.#context.counters;
+  }
+
+  get memoryBytes(): number {
+    return this.#context.memoryBytes;
+  }
+
+  get parkedPops(): number {
+    return this.#context.waiters.size;
+  }
+
+  /** When {@link advance} has something to do next; `Infinity` = never. */
+  get nextDueAt(): number {
+    return this.#context.deadlines.next;
+  }
+
+  /** Moves the clock and does what has become due. Called before every operation. */
+  advance(now: number): void {
+    this.#context.now = Math.max(now, this.#context.now);
+    this.#context.deadlines.run(this.#context.now, this.#context.wake);
+  }
+
+  /**
+   * Appends payloads to a partition, all or none. `isAscii` says that every payload is, which makes weighing free.
+   * Refused: `queue_full` by the queue's bounds, `ephemeral_unavailable` by the memory cap.
+   */
+  push(name: string, partition: string, payloads: readonly string[], isAscii: boolean): Refusal | null {
+    if (payloads.length === 0) return null;
+    const weights: Weight[] = [];
+    let bytes = 0;
+    let memory = payloads.length * COST.message;
+    for (const payload of payloads) {
+      const weight = weigh(payload, isAscii);
+      weights.push(weight);
+      bytes += weight.bytes;
+      memory += weight.width;
+    }
+    const known = this.queues.get(name);
+    const evicted = this.#planEviction(known, name, partition, payloads.length, bytes);
+    if (isRefusal(evicted)) return evicted;
+    const refusal = this.#reserve(name, partition, null, memory - evicted.memory);
+    if (refusal !== null) return refusal;
+
+    const queue = known ?? this.#create(name);
+    const ring = queue.ring(partition);
+    for (let i = 0; i < evicted.messages; i++) ring.dropOldest("bounds");
+    if (evicted.messages > 0) queue.reviewWindows(ring);
+    payloads.forEach((payload, i) => {
+      const { bytes: size, width } = weights[i] as Weight;
+      ring.append(payload, size, width);
+    });
+    this.#context.counters.pushed += payloads.length;
+    queue.touchedAt = this.#context.now;
+    ring.touchedAt = this.#context.now;
+    ring.announce();
+    return null;
+  }
+
+  /** How much of the target partition must go for a batch to fit the queue's bounds; decided before anything is. */
+  #planEviction(
+    queue: Queue | undefined,
+    name: string,
+    partition: string,
+    count: number,
+    bytes: number,
+  ): { messages: number; memory: number } | Refusal {
+    const plan = { messages: 0, memory: 0 };
+    const { maxLength, maxBytes, policy } = queue?.options ?? effectiveOptions(null, this.#config.settings);
+    let length = (queue?.length ?? 0) + count;
+    let total = (queue?.bytes ?? 0) + bytes;
+    const fits = () => length <= maxLength && total <= maxBytes;
+    if (fits()) return plan;
+    const full = refuse(
+      "queue_full",
+      `queue ${JSON.stringify(name)} holds ${queue?.length ?? 0} messages (${queue?.bytes ?? 0} bytes) and has no room for ${count} more (${bytes} bytes): maxLength is ${maxLength}, maxBytes is ${maxBytes}`,
+    );
+    const ring = queue?.rings.get(partition);
+    if (policy === "reject" || ring === undefined) return full;
+    if (length - ring.messages.size > maxLength || total - ring.bytes > maxBytes) return full;
+    for (const message of ring.messages) {
+      if (fits()) break;
+      plan.messages++;
+      plan.memory += message.width + COST.message;
+      length--;
+      total -= message.bytes;
+    }
+    return plan;
+  }
+
+  /** Makes sure that there is memory for `extra` bytes and for what would have to be created. */
+  #reserve(name: string, partition: string | null, group: string | null, extra: number): Refusal | null {
+    const queue = this.queues.get(name);
+    let need = extra;
+    if (queue === undefined) need += COST.queue + (partition === null ? 0 : COST.ring) + (group === null ? 0 : COST.group);
+    else need += queue.costOf(partition, group);
+    if (need <= 0 || this.#config.hasRoom(need)) return null;
+    this.#reclaim(name);
+    if (this.#config.hasRoom(need)) return null;
+    return refuse(
+      "ephemeral_unavailable",
+      "this broker holds as many ephemeral messages as it may (EPHEMERAL_MAX_BYTES); consume some, or try again later",
+    );
+  }
+
+  /** Forgets spent inboxes before their time, so that a burst of them is not turned away while they hold nothing. */
+  #reclaim(spare: string): void {
+    for (let looks = 0; looks < RECLAIM_LOOKS; looks++) {
+      const { value: queue, done } = this.#hand.next();
+      if (done) {
+        this.#hand = this.queues.values();
+        return;
+      }
+      const isQuiet = this.#context.now - queue.touchedAt >= RECLAIM_QUIET_MS;
+      if (isQuiet && queue.isIdle && queue.name !== spare) this.#collect(queue);
+    }
+  }
+
+  /**
+   * Hands messages to a group. Answers the batch, or null when the pop has been parked: its answer then comes, perhaps
+   * before this returns, through `effects.answer`. Refused: `too_many_groups`, and `ephemeral_unavailable` when memory
+   * or places to wait have run out.
+   */
+  pop(request: PopRequest): Batch | Refusal | null {
+    const found = this.#open(request.queue, request.partition, request.group);
+    if (isRefusal(found)) return found;
+    const { queue, group, cursor } = found;
+    group.popped(cursor);
+    const mayTake = request.waitMs === 0 || (!queue.hasWindow && group.waiters.size + (cursor?.waiters?.size ?? 0) === 0);
+    if (mayTake) {
+      const batch = new Batch(request.batch);
+      if (cursor === null) group.takeAny(batch, request.autoAck);
+      else cursor.take(batch, request.autoAck);
+      queue.windowsEmptied(batch);
+      if (batch.count > 0 || request.waitMs === 0) return batch;
+    }
+    return this.#park(request, group, cursor);
+  }
+
+  #park(request: PopRequest, group: Group, cursor: Cursor | null): Refusal | null {
+    const context = this.#context;
+    if (context.waiters.size >= this.#config.settings.maxWaiters || !this.#config.hasRoom(COST.waiter)) {
+      return refuse(
+        "ephemeral_unavailable",
+        `${context.waiters.size} pops are waiting here already (EPHEMERAL_MAX_WAITERS is ${this.#config.settings.maxWaiters}); try again later`,
+      );
+    }
+    const { waiterId, batch, autoAck, waitMs } = request;
+    const arrival = context.nextArrival++;
+    group.park(new Waiter(waiterId, group, cursor, batch, autoAck, context.now + waitMs, arrival));
+    return null;
+  }
+
+  /** The queue, group and cursor that a pop names, created where they are missing. */
+  #open(
+    name: string,
+    partition: string | null,
+    groupName: string,
+  ): { queue: Queue; group: Group; cursor: Cursor | null } | Refusal {
+    const known = this.queues.get(name);
+    if (known === undefined || !known.groups.has(groupName) || (partition !== null && !known.rings.has(partition))) {
+      const refusal = groupLimit(known, groupName) ?? this.#reserve(name, partition, groupName, 0);
+      if (refusal !== null) return refusal;
+    }
+    const queue = known ?? this.#create(name);
+    const ring = partition === null ? null : queue.ring(partition);
+    const group = queue.addGroup(groupName);
+    return { queue, group, cursor: ring?.cursors.get(groupName) ?? null };
+  }
+
+  /** Settles what was handed over; one outcome per ack, in order. */
+  ack(name: string, groupName: string, acks: readonly Ack[]): Outcome[] {
+    const queue = this.queues.get(name);
+    const outcomes = acks.map((ack) => this.#ackOne(queue, groupName, ack));
+    this.#context.wake();
+    return outcomes;
+  }
+
+  #ackOne(queue: Queue | undefined, groupName: string, ack: Ack): Outcome {
+    const id = parseMessageId(ack.id);
+    if (id === null) return "unknown";
+    if (id.incarnation !== this.#context.incarnation) return "stale";
+    const cursor = queue?.rings.get(id.partition)?.cursors.get(groupName);
+    const delivery = cursor?.deliveries.get(id.seq);
+    if (cursor === undefined || delivery === undefined || delivery.state === "returned") return "unknown";
+    if (ack.attempts !== undefined && ack.attempts !== delivery.attempts) return "unknown";
+    if (ack.status !== "completed") return cursor.retry(delivery) ? "redelivered" : "acked";
+    cursor.complete(delivery);
+    return "acked";
+  }
+
+  /** Takes back deliveries whose answer never reached anyone, as if they had not been made. */
+  release(name: string, groupName: string, handed: readonly Handed[]): void {
+    const rings = this.queues.get(name)?.rings;
+    for (const { partition, seqs } of handed) {
+      const cursor = rings?.get(partition)?.cursors.get(groupName);
+      for (const seq of seqs) {
+        const delivery = cursor?.deliveries.get(seq);
+        if (delivery?.state === "leased") cursor?.release(delivery);
+      }
+    }
+    this.#context.wake();
+  }
+
+  /** Ends a parked pop whose caller has gone. */
+  cancel(waiterId: string): void {
+    const waiter = this.#context.waiters.get(waiterId);
+    if (waiter !== undefined) waiter.group.cancel(waiter);
+  }
+
+  /** Creates a queue, or changes the options of a live one; null = implicit. */
+  configure(name: string, options: DeclaredOptions | null): Queue {
+    const effective = effectiveOptions(options, this.#config.settings);
+    const known = this.queues.get(name);
+    if (known === undefined) return this.#create(name, options);
+    known.touchedAt = this.#context.now;
+    known.setOptions(effective, options !== null);
+    return known;
+  }
+
+  /** Makes a group's name known to a queue that is held here. Refused: `too_many_groups`. */
+  addGroup(name: string, groupName: string): Refusal | null {
+    const queue = this.queues.get(name);
+    if (queue === undefined || queue.groups.has(groupName)) return null;
+    const refusal = groupLimit(queue, groupName) ?? this.#reserve(name, null, groupName, 0);
+    if (refusal === null) queue.addGroup(groupName);
+    return refusal;
+  }
+
+  /** Drops a group at once. Pops parked in it go on, as the first of a new group of that name. */
+  dropGroup(name: string, groupName: string): boolean {
+    const queue = this.queues.get(name);
+    const group = queue?.groups.get(groupName);
+    if (queue === undefined || group === undefined) return false;
+    const parked = this.#unpark((waiter) => waiter.group === group);
+    queue.dropGroup(group);
+    this.#repark(parked);
+    return true;
+  }
+
+  /** Drops a queue's messages and leases. Answers how many messages went. */
+  reset(name: string): number {
+    return this.queues.get(name)?.clear() ?? 0;
+  }
+
+  /** Drops a queue with everything in it. Pops parked on it go on, on a new implicit queue of that name. */
+  remove(name: string): boolean {
+    const queue = this.queues.get(name);
+    if (queue === undefined) return false;
+    const parked = this.#unpark((waiter) => waiter.group.queue === queue);
+    this.#forget(queue);
+    this.#repark(parked);
+    return true;
+  }
+
+  /**
+   * Puts parked pops back that had been taken out of the line while other owners were asked for them. A queue that was
+   * deleted meanwhile has left them without a line: they start a new one.
+   */
+  resume(waiters: readonly Waiter[]): void {
+    for (const waiter of waiters) if (waiter.cancelled) waiter.group.answer(waiter, new Batch(0));
+    const waiting = waiters.filter((waiter) => !waiter.cancelled);
+    const group = waiting[0]?.group;
+    if (group === undefined) return;
+    if (this.queues.get(group.queue.name)?.groups.get(group.name) === group) {
+      group.reattach(waiting);
+      return;
+    }
+    for (const waiter of waiting) group.unpark(waiter);
+    this.#repark(waiting);
+  }
+
+  #unpark(chosen: (waiter: Waiter) => boolean): Waiter[] {
+    const parked = [...this.#context.waiters.values()].filter((waiter) => !waiter.detached && chosen(waiter));
+    for (const waiter of parked) waiter.group.unpark(waiter);
+    return parked;
+  }
+
+  #repark(parked: readonly Waiter[]): void {
+    for (const { id, group, cursor, batch, autoAck, timeoutAt, arrival } of parked) {
+      const queue = this.queues.get(group.queue.name) ?? this.#create(group.queue.name);
+      const ring = cursor === null ? null : queue.ring(cursor.ring.partition);
+      const anew = queue.addGroup(group.name);
+      anew.park(new Waiter(id, anew, ring?.cursors.get(group.name) ?? null, batch, autoAck, timeoutAt, arrival));
+    }
+  }
+
+  #create(name: string, options: DeclaredOptions | null = null): Queue {
+    const effective = effectiveOptions(options, this.#config.settings);
+    const queue = new Queue(this.#context, name, this.#config.isHome(name), effective, options !== null);
+    this.queues.set(name, queue);
+    return queue;
+  }
+
+  #collect(queue: Queue): void {
+    this.#forget(queue);
+    this.#config.effects.queueCollected(queue.name);
+  }
+
+  #forget(queue: Queue): void {
+    queue.close();
+    this.queues.delete(queue.name);
+  }
+}
+
+function groupLimit(queue: Queue | undefined, group: string): Refusal | null {
+  if (queue === undefined || queue.groups.size < MAX_GROUPS || queue.groups.has(group)) return null;
+  return refuse("too_many_groups", `queue ${JSON.stringify(queue.name)} has ${MAX_GROUPS} groups, the most it may have`);
+}

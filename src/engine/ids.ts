@@ -1,0 +1,30 @@
+/**
+ * The id of a delivered message, `e:<incarnation>:<partition>:<seq>`. A partition's name may hold colons, so an id is
+ * read from both ends.
+ */
+export interface MessageId {
+  incarnation: string;
+  partition: string;
+  seq: number;
+}
+
+const SHAPE = /^e:([0-9a-f]{1,16}):(.+):(0|[1-9][0-9]{0,15})$/s;
+
+export function formatMessageId(id: MessageId): string {
+  return `e:${id.incarnation}:${id.partition}:${id.seq}`;
+}
+
+/** The parts of an id, or null when the text is not one. */
+export function parseMessageId(text: string): MessageId | null {
+  const match = SHAPE.exec(text);
+  if (match === null) return null;
+  const [, incarnation, partition, seq] = match;
+  if (incarnation === undefined || partition === undefined) return null;
+  return { incarnation, partition, seq: Number(seq) };
+}
+
+/** A random 64-bit number in lowercase hex: no two lives of an owner share one. */
+export function newIncarnation(): string {
+  const [value = 0n] = crypto.getRandomValues(new BigUint64Array(1));
+  return value.toString(16);
+}

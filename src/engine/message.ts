@@ -1,0 +1,64 @@
+import type { Cursor } from "./cursor.ts";
+import { RANK, type Due } from "./deadlines.ts";
+import type { Linked } from "./list.ts";
+import type { Position } from "./positions.ts";
+import type { Ring } from "./ring.ts";
+
+/** One message of a ring. It sits in memory once, however many groups read it. */
+export class Message implements Linked<Message> {
+  prev: Message | null = null;
+  next: Message | null = null;
+  /** Where the groups stand that are to be handed this message next. */
+  position: Position | null = null;
+  /** What has been handed over and not settled, one entry per group. */
+  deliveries: Delivery | null = null;
+
+  constructor(
+    readonly ring: Ring,
+    /** Counts up over the whole owner, so that no id is used twice in an incarnation. */
+    readonly seq: number,
+    /** The exact JSON text that was sent. */
+    readonly payload: string,
+    /** UTF-8 length of the payload: what the queue's bounds count. */
+    readonly bytes: number,
+    /** What the payload takes in memory. */
+    readonly width: number,
+    readonly pushedAt: number,
+  ) {}
+}
+
+/** Where a delivery stands. `expired` still honours a late ack; `returned` was given back by its holder. */
+export type DeliveryState = "leased" | "expired" | "returned";
+
+/** A message that a group was handed and has not settled: leased, or waiting to be handed over again. */
+export class Delivery implements Due {
+  state: DeliveryState = "leased";
+  attempts = 1;
+  dueAt = 0;
+  slot = -1;
+  readonly rank = RANK.lease;
+  /** The deliveries of one message to other groups. */
+  before: Delivery | null = null;
+  after: Delivery | null = null;
+
+  constructor(
+    readonly cursor: Cursor,
+    readonly message: Message,
+  ) {
+    const first = message.deliveries;
+    this.after = first;
+    if (first !== null) first.before = this;
+    message.deliveries = this;
+  }
+
+  /** Takes this delivery off its message. */
+  unlink(): void {
+    if (this.before === null) this.message.deliveries = this.after;
+    else this.before.after = this.after;
+    if (this.after !== null) this.after.before = this.before;
+  }
+
+  onDue(): void {
+    this.cursor.leaseExpired(this);
+  }
+}

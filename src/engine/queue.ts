@@ -1,0 +1,214 @@
+import type { QueueOptions } from "../contract/options.ts";
+import type { Batch } from "./batch.ts";
+import { COST, type DropCause, type EngineContext } from "./context.ts";
+import type { Cursor } from "./cursor.ts";
+import { RANK, type Due } from "./deadlines.ts";
+import { Group } from "./group.ts";
+import { Ring } from "./ring.ts";
+
+/** A queue, as far as one owner holds it: its rings, its groups, and the bounds over them. */
+export class Queue implements Due {
+  dueAt = 0;
+  slot = -1;
+  readonly rank = RANK.queue;
+  readonly rings = new Map<string, Ring>();
+  readonly groups = new Map<string, Group>();
+  /** Groups that pop with no partition, and so want to know of every push. */
+  readonly listening = new Set<Group>();
+  readonly drops: Record<DropCause, number> = { bounds: 0, ttl: 0, retry: 0 };
+  /** Messages held, leased ones included. */
+  length = 0;
+  bytes = 0;
+  parkedPops = 0;
+  touchedAt: number;
+  /** Whether another owner holds a part of this queue, which its home must outlive. */
+  pinned = false;
+
+  constructor(
+    readonly context: EngineContext,
+    readonly name: string,
+    /** Whether this owner is the queue's home, which judges what only the whole queue can tell. */
+    readonly isHome: boolean,
+    public options: QueueOptions,
+    public declared: boolean,
+  ) {
+    this.touchedAt = context.now;
+    context.memoryBytes += COST.queue;
+    this.watch();
+  }
+
+  get hasWindow(): boolean {
+    const { ms, count } = this.options.windowBuffer;
+    return ms > 0 || count > 0;
+  }
+
+  /** Whether nothing would be lost if this queue were forgotten. */
+  get isIdle(): boolean {
+    return !this.declared && this.length === 0 && this.parkedPops === 0 && !this.pinned;
+  }
+
+  ring(partition: string): Ring {
+    let ring = this.rings.get(partition);
+    if (ring === undefined) {
+      ring = new Ring(this, partition);
+      this.rings.set(partition, ring);
+      for (const group of this.groups.values()) ring.admit(group);
+      ring.watch();
+    }
+    return ring;
+  }
+
+  /** Adds a group, with a cursor in every partition that there is. */
+  addGroup(name: string): Group {
+    let group = this.groups.get(name);
+    if (group === undefined) {
+      group = new Group(this, name);
+      this.groups.set(name, group);
+      for (const ring of this.rings.values()) ring.admit(group);
+      group.watch();
+    }
+    return group;
+  }
+
+  /** What adding this ring or group would cost in memory. */
+  costOf(partition: string | null, group: string | null): number {
+    let cost = 0;
+    const newRing = partition !== null && !this.rings.has(partition);
+    if (newRing) cost += COST.ring + COST.cursor * this.groups.size;
+    if (group !== null && !this.groups.has(group)) {
+      cost += COST.group + COST.cursor * (this.rings.size + (newRing ? 1 : 0));
+    }
+    return cost;
+  }
+
+  held(messages: number, bytes: number, memory: number): void {
+    this.length += messages;
+    this.bytes += bytes;
+    this.context.memoryBytes += memory;
+    if (this.length === 0 && this.slot < 0) this.watch();
+  }
+
+  countDrop(cause: DropCause): void {
+    this.drops[cause]++;
+    this.context.counters.dropped[cause]++;
+  }
+
+  popEnded(): void {
+    this.parkedPops--;
+    if (this.slot < 0) this.watch();
+  }
+
+  setOptions(options: QueueOptions, declared: boolean): void {
+    this.options = options;
+    this.declared = declared;
+    for (const ring of this.rings.values()) {
+      ring.watch();
+      for (const cursor of ring.cursors.values()) cursor.watchIdle();
+    }
+    for (const group of this.groups.values()) group.watch();
+    this.watch();
+    this.serveParked();
+  }
+
+  /** The same after an answer took messages from any of its partitions. */
+  windowsEmptied(batch: Batch): void {
+    if (this.parkedPops === 0 || !this.hasWindow) return;
+    for (const { partition } of batch.handed) {
+      const ring = this.rings.get(partition);
+      if (ring !== undefined) this.reviewWindows(ring);
+    }
+  }
+
+  /** Looks again at every parked pop, after the rules or the whole contents have changed. */
+  serveParked(): void {
+    if (this.parkedPops === 0) return;
+    for (const group of this.listening) group.reviewWindow(group.waiters.head);
+    for (const ring of this.rings.values()) {
+      for (const cursor of ring.parked) cursor.group.reviewWindow(cursor.waiters?.head ?? null);
+    }
+  }
+
+  /** Messages went away under pops parked on `ring`: windows with nothing in hand start anew. */
+  reviewWindows(ring: Ring): void {
+    if (this.parkedPops === 0 || !this.hasWindow) return;
+    for (const group of this.listening) group.reviewWindow(group.waiters.head);
+    for (const cursor of ring.parked) cursor.group.reviewWindow(cursor.waiters?.head ?? null);
+  }
+
+  /** Drops every message and lease; groups, partitions and options stay. Answers how many messages went. */
+  clear(): number {
+    let dropped = 0;
+    for (const ring of this.rings.values()) dropped += ring.clear();
+    this.touchedAt = this.context.now;
+    this.serveParked();
+    return dropped;
+  }
+
+  /** A group has left a partition alone for longer than it may. */
+  dropIdleCursor(cursor: Cursor): void {
+    const owed = cursor.pending;
+    if (owed > 0) {
+      this.context.counters.groupIdleOwed += owed;
+      this.context.effects.log("group_idle", {
+        queue: this.name,
+        partition: cursor.ring.partition,
+        group: cursor.group.name,
+        owed,
+      });
+    }
+    cursor.ring.expel(cursor);
+  }
+
+  forgetGroup(group: Group): void {
+    this.dropGroup(group);
+    this.context.effects.groupForgotten(this.name, group.name);
+  }
+
+  dropGroup(group: Group): void {
+    for (const ring of this.rings.values()) {
+      const cursor = ring.cursors.get(group.name);
+      if (cursor !== undefined) ring.expel(cursor);
+    }
+    group.close();
+    this.groups.delete(group.name);
+  }
+
+  /** An empty partition that nobody has touched goes, unless somebody waits on it or it is the only one. */
+  ringIdle(ring: Ring): void {
+    if (ring.parked.size > 0 || this.rings.size === 1) {
+      ring.touchedAt = this.context.now;
+      ring.watch();
+    } else {
+      this.removeRing(ring);
+    }
+  }
+
+  removeRing(ring: Ring): void {
+    ring.clear();
+    for (const cursor of ring.cursors.values()) ring.expel(cursor);
+    this.context.deadlines.disarm(ring);
+    this.rings.delete(ring.partition);
+    this.context.memoryBytes -= COST.ring;
+  }
+
+  /** Arms the look at whether the queue can be collected. */
+  watch(): void {
+    if (!this.declared) this.context.deadlines.arm(this, this.touchedAt + this.context.settings.implicitIdleMs);
+  }
+
+  onDue(): void {
+    if (!this.isIdle) return;
+    const idleAt = this.touchedAt + this.context.settings.implicitIdleMs;
+    if (idleAt > this.context.now) this.watch();
+    else this.context.collect(this);
+  }
+
+  /** Takes everything down, except parked pops, which the caller has moved or ended. */
+  close(): void {
+    for (const ring of this.rings.values()) this.removeRing(ring);
+    for (const group of this.groups.values()) group.close();
+    this.groups.clear();
+    this.context.deadlines.disarm(this);
+    this.context.memoryBytes -= COST.queue;
+  }
+}

@@ -1,0 +1,168 @@
+import { COST, type DropCause } from "./context.ts";
+import { Cursor } from "./cursor.ts";
+import { RANK, type Due } from "./deadlines.ts";
+import type { Group } from "./group.ts";
+import { List } from "./list.ts";
+import { Message } from "./message.ts";
+import { Positions } from "./positions.ts";
+import type { Queue } from "./queue.ts";
+
+/** The text around what changes from message to message in an answer. */
+export interface WireText {
+  idPrefix: string;
+  idSuffix: string;
+}
+
+/** One partition of a queue: the log of its messages and the cursors of the groups that read it. */
+export class Ring implements Due {
+  dueAt = 0;
+  slot = -1;
+  readonly rank = RANK.ring;
+  readonly messages = new List<Message>();
+  readonly positions = new Positions();
+  readonly cursors = new Map<string, Cursor>();
+  /** Cursors with pops parked on this partition alone. */
+  readonly parked = new Set<Cursor>();
+  bytes = 0;
+  touchedAt: number;
+  #wire: WireText | null = null;
+
+  constructor(
+    readonly queue: Queue,
+    readonly partition: string,
+  ) {
+    this.touchedAt = queue.context.now;
+    queue.context.memoryBytes += COST.ring;
+  }
+
+  get wire(): WireText {
+    this.#wire ??= this.#wireText();
+    return this.#wire;
+  }
+
+  #wireText(): WireText {
+    const id = JSON.stringify(`e:${this.queue.context.incarnation}:${this.partition}:`);
+    return {
+      idPrefix: `{"id":${id.slice(0, -1)}`,
+      idSuffix: `","partition":${JSON.stringify(this.partition)},"attempts":`,
+    };
+  }
+
+  append(payload: string, bytes: number, width: number): void {
+    const { context } = this.queue;
+    const message = new Message(this, context.nextSeq++, payload, bytes, width, context.now);
+    this.messages.append(message);
+    this.positions.messageAppended(message);
+    this.bytes += bytes;
+    this.queue.held(1, bytes, width + COST.message);
+    if (this.messages.size === 1) this.#watchAge(message);
+  }
+
+  /** The first message of an empty ring: unless an earlier look is due anyway, its age arms the next one. */
+  #watchAge(oldest: Message): void {
+    const { context, options } = this.queue;
+    const tooOldAt = oldest.pushedAt + options.ttlSeconds * 1000;
+    if (options.ttlSeconds > 0 && (this.slot < 0 || this.dueAt > tooOldAt)) context.deadlines.arm(this, tooOldAt);
+  }
+
+  /** Wakes whoever waits for messages of this partition. */
+  announce(): void {
+    for (const cursor of this.parked) cursor.group.messagesCame(cursor);
+    for (const group of this.queue.listening) {
+      const cursor = this.cursors.get(group.name);
+      if (cursor !== undefined) group.messagesCame(cursor);
+    }
+  }
+
+  /** Lets a group in; it starts at the oldest message held. */
+  admit(group: Group): Cursor {
+    const cursor = new Cursor(this, group);
+    this.positions.enter(cursor, this.messages.head, this.messages.size);
+    this.cursors.set(group.name, cursor);
+    group.cursorAdded(cursor);
+    cursor.watchIdle();
+    return cursor;
+  }
+
+  /** Takes a group out. What only it still needed is freed, unless it was the last: with no group, all is kept. */
+  expel(cursor: Cursor): void {
+    const held = cursor.close();
+    this.cursors.delete(cursor.group.name);
+    this.parked.delete(cursor);
+    if (this.cursors.size > 0) for (const message of held) this.settled(message);
+    const from = this.positions.front?.message ?? null;
+    const { skippedTotal } = cursor;
+    this.positions.remove(cursor);
+    cursor.group.cursorRemoved(cursor, skippedTotal);
+    this.#freePassed(from);
+  }
+
+  /** Moves a cursor over `count` messages up to `target` and frees what nobody needs any more. */
+  advance(cursor: Cursor, target: Message | null, count: number): void {
+    const from = this.positions.front?.message ?? null;
+    this.positions.advance(cursor, target, count);
+    this.#freePassed(from);
+  }
+
+  /** A group is done with a message: if it was the last one, the message goes. */
+  settled(message: Message): void {
+    if (message.deliveries === null && this.positions.isPassed(message)) this.#free(message);
+  }
+
+  /** Drops the oldest message, whoever still needed it. */
+  dropOldest(cause: DropCause | null): void {
+    const message = this.messages.head;
+    if (message === null) return;
+    for (let held = message.deliveries; held !== null; held = message.deliveries) held.cursor.messageDropped(held);
+    this.positions.headRemoved(message);
+    this.#free(message);
+    if (cause !== null) this.queue.countDrop(cause);
+  }
+
+  /** Drops everything and moves every group to the end. Answers how many messages went. */
+  clear(): number {
+    const dropped = this.messages.size;
+    for (const cursor of this.cursors.values()) this.positions.moveToEnd(cursor);
+    while (this.messages.head !== null) this.dropOldest(null);
+    return dropped;
+  }
+
+  /** Frees the messages from `from` up to the place that every group has reached. */
+  #freePassed(from: Message | null): void {
+    const { front } = this.positions;
+    if (front === null) return;
+    for (let message = from; message !== null && message !== front.message; ) {
+      const { next } = message;
+      if (message.deliveries === null) this.#free(message);
+      message = next;
+    }
+  }
+
+  #free(message: Message): void {
+    this.messages.remove(message);
+    this.bytes -= message.bytes;
+    this.queue.held(-1, -message.bytes, -(message.width + COST.message));
+    if (this.messages.size === 0 && this.slot < 0) this.watch();
+  }
+
+  /** Arms the next look: at the age of the oldest message, or at idleness once there is none. */
+  watch(): void {
+    const { context, options } = this.queue;
+    const oldest = this.messages.head;
+    if (oldest === null) context.deadlines.arm(this, this.touchedAt + context.settings.implicitIdleMs);
+    else if (options.ttlSeconds > 0) context.deadlines.arm(this, oldest.pushedAt + options.ttlSeconds * 1000);
+    else context.deadlines.disarm(this);
+  }
+
+  onDue(): void {
+    const { context, options } = this.queue;
+    if (options.ttlSeconds > 0) {
+      const bornBefore = context.now - options.ttlSeconds * 1000;
+      while (this.messages.head !== null && this.messages.head.pushedAt <= bornBefore) this.dropOldest("ttl");
+      this.queue.reviewWindows(this);
+    }
+    if (this.messages.size > 0) this.watch();
+    else if (this.touchedAt + context.settings.implicitIdleMs > context.now) this.watch();
+    else this.queue.ringIdle(this);
+  }
+}

@@ -1,0 +1,59 @@
+import type { DropCause } from "./context.ts";
+import type { QueueOptions } from "../contract/options.ts";
+import type { Queue } from "./queue.ts";
+
+/** What one owner holds of a queue for one group. */
+export interface GroupDepth {
+  group: string;
+  /** Not yet handed over, or waiting to be handed over again. */
+  pending: number;
+  /** Evicted before this group was handed it. */
+  skipped: number;
+}
+
+export interface PartitionDepth {
+  partition: string;
+  pending: number;
+  bytes: number;
+}
+
+/** What one owner holds of a queue. */
+export interface QueueShare {
+  queue: string;
+  declared: boolean;
+  /** Whether this owner is the queue's home, whose word on tier and options counts. */
+  isHome: boolean;
+  depth: number;
+  bytes: number;
+  partitions: number;
+  groups: string[];
+  drops: Record<DropCause, number>;
+  options: QueueOptions;
+}
+
+export function shareOf(queue: Queue): QueueShare {
+  return {
+    queue: queue.name,
+    declared: queue.declared,
+    isHome: queue.isHome,
+    depth: queue.length,
+    bytes: queue.bytes,
+    partitions: queue.rings.size,
+    groups: [...queue.groups.keys()],
+    drops: { ...queue.drops },
+    options: queue.options,
+  };
+}
+
+export function groupDepths(queue: Queue): GroupDepth[] {
+  return Array.from(queue.groups.values(), ({ name, pending, skipped }) => ({ group: name, pending, skipped }));
+}
+
+/** Depth by partition as one group sees it; everything held when it is null or not known here. */
+export function partitionDepths(queue: Queue, group: string | null): PartitionDepth[] {
+  return Array.from(queue.rings.values(), ({ partition, cursors, messages, bytes }) => ({
+    partition,
+    pending: (group === null ? undefined : cursors.get(group)?.pending) ?? messages.size,
+    bytes,
+  }));
+}
