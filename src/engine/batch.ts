@@ -33,7 +33,30 @@ export class Batch {
   /** Whether one more payload fits. The first always does: a single message may be as large as a whole answer. */
   hasRoomFor(message: Message): boolean {
     if (this.items.length >= this.limit) return false;
-    return this.items.length === 0 || this.#bytes + message.bytes <= this.maxBytes;
+    const isWholeAnswer = this.items.length === 0 && this.maxBytes === MAX_ANSWER_BYTES;
+    return isWholeAnswer || this.#bytes + message.bytes <= this.maxBytes;
+  }
+
+  /** Adds what another batch took. */
+  append(other: Pick<Batch, "items" | "handed" | "bytes">): void {
+    for (const item of other.items) this.items.push(item);
+    this.handed.push(...other.handed);
+    this.#bytes += other.bytes;
+  }
+
+  /** Takes the first `count` messages out, for one of several pops that were served together. */
+  split(count: number): Batch {
+    const part = new Batch(count);
+    part.items.push(...this.items.splice(0, count));
+    for (let left = part.items.length; left > 0; ) {
+      const run = this.handed[0];
+      if (run === undefined) break;
+      const seqs = run.seqs.splice(0, left);
+      part.handed.push({ partition: run.partition, seqs });
+      left -= seqs.length;
+      if (run.seqs.length === 0) this.handed.shift();
+    }
+    return part;
   }
 
   add(message: Message, attempts: number): void {

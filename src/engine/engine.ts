@@ -1,5 +1,5 @@
 import { isRefusal, refuse, type Refusal } from "../contract/errors.ts";
-import { MAX_GROUPS } from "../contract/limits.ts";
+import { MAX_GROUPS, MAX_ITEMS } from "../contract/limits.ts";
 import { effectiveOptions, type DeclaredOptions, type EngineSettings } from "../contract/options.ts";
 import { Batch, type Handed } from "./batch.ts";
 import { COST, EngineContext, type Effects } from "./context.ts";
@@ -21,6 +21,18 @@ export interface PopRequest {
   waitMs: number;
   /** Names the pop while it is parked, to cancel it by. */
   waiterId: string;
+}
+
+/** A demand of a queue's home on another owner of it. */
+export interface Claim {
+  queue: string;
+  group: string;
+  /** How many messages at the most; 0 only asks. */
+  limit: number;
+  maxBytes: number;
+  autoAck: boolean;
+  /** Whether the home wants to hear of later messages. */
+  interest: boolean;
 }
 
 /** What the holder of a message says of it. */
@@ -206,6 +218,22 @@ export class Engine {
     return this.#park(request, group, cursor);
   }
 
+  /**
+   * Hands messages of any partition to the home of the queue, for a pop that waits there. What is left is counted no
+   * further than an answer can hold; with `interest`, the next messages after that are announced.
+   */
+  claim(claim: Claim): { batch: Batch; left: number } {
+    const batch = new Batch(claim.limit, claim.maxBytes);
+    const queue = this.queues.get(claim.queue);
+    if (queue === undefined) return { batch, left: 0 };
+    const { group } = queue.enter(null, claim.group);
+    group.popped(null);
+    group.takeAny(batch, claim.autoAck);
+    queue.windowsEmptied(batch);
+    if (claim.interest) group.listenFor();
+    return { batch, left: group.availableUpTo(MAX_ITEMS) };
+  }
+
   #park(request: PopRequest, group: Group, cursor: Cursor | null): Refusal | null {
     const context = this.#context;
     if (context.waiters.size >= this.#config.settings.maxWaiters || !this.#config.hasRoom(COST.waiter)) {
@@ -227,14 +255,12 @@ export class Engine {
     groupName: string,
   ): { queue: Queue; group: Group; cursor: Cursor | null } | Refusal {
     const known = this.queues.get(name);
-    if (known === undefined || !known.groups.has(groupName) || (partition !== null && !known.rings.has(partition))) {
+    if (known === undefined || known.costOf(partition, groupName) > 0) {
       const refusal = groupLimit(known, groupName) ?? this.#reserve(name, partition, groupName, 0);
       if (refusal !== null) return refusal;
     }
     const queue = known ?? this.#create(name);
-    const ring = partition === null ? null : queue.ring(partition);
-    const group = queue.addGroup(groupName);
-    return { queue, group, cursor: ring?.cursors.get(groupName) ?? null };
+    return { queue, ...queue.enter(partition, groupName) };
   }
 
   /** Settles what was handed over; one outcome per ack, in order. */
@@ -348,9 +374,8 @@ export class Engine {
   #repark(parked: readonly Waiter[]): void {
     for (const { id, group, cursor, batch, autoAck, timeoutAt, arrival } of parked) {
       const queue = this.queues.get(group.queue.name) ?? this.#create(group.queue.name);
-      const ring = cursor === null ? null : queue.ring(cursor.ring.partition);
-      const anew = queue.addGroup(group.name);
-      anew.park(new Waiter(id, anew, ring?.cursors.get(group.name) ?? null, batch, autoAck, timeoutAt, arrival));
+      const anew = queue.enter(cursor === null ? null : cursor.ring.partition, group.name);
+      anew.group.park(new Waiter(id, anew.group, anew.cursor, batch, autoAck, timeoutAt, arrival));
     }
   }
 

@@ -24,16 +24,17 @@ export class Group implements Due {
   lastSeenAt: number;
   /** Parked pops that the other owners are being asked for. */
   detached = 0;
-  /** Whether the queue's home wants to hear of messages for this group. */
+  /** Whether the queue's home wants to hear of the next messages for this group; spent by telling it. */
   interest = false;
   /** How many messages the other owners of the queue are known to hold for this group. */
   remoteAvailable = 0;
   /** When the home last said how long this group has been idle. */
   idleWordAt = -Infinity;
   /** Owners that still know this group; its home must not forget it before them. */
-  readonly pins = new Set<string>();
+  readonly pins = new Set<number>();
+  /** In how many rings it has a cursor. */
+  cursors = 0;
   #skippedBefore = 0;
-  #cursors = 0;
   #rotates = false;
 
   constructor(
@@ -77,6 +78,18 @@ export class Group implements Due {
     for (const cursor of this.#eachCursor()) this.#enterRotation(cursor);
   }
 
+  /** The home of the queue wants to hear, once, of the next messages for this group. */
+  listenFor(): void {
+    this.interest = true;
+    this.rotate();
+  }
+
+  /** An owner has forgotten this group. */
+  unpin(owner: number): void {
+    this.pins.delete(owner);
+    this.watch();
+  }
+
   #enterRotation(cursor: Cursor): void {
     if (cursor.inRotation || !cursor.hasMessages) return;
     cursor.inRotation = true;
@@ -90,26 +103,29 @@ export class Group implements Due {
   }
 
   cursorAdded(cursor: Cursor): void {
-    this.#cursors++;
+    this.cursors++;
     this.queue.context.memoryBytes += COST.cursor;
     this.queue.context.deadlines.disarm(this);
     if (this.#rotates) this.#enterRotation(cursor);
   }
 
   cursorRemoved(cursor: Cursor, skipped: number): void {
-    this.#cursors--;
+    this.cursors--;
     this.#skippedBefore += skipped;
     this.lastSeenAt = Math.max(this.lastSeenAt, cursor.lastPopAt);
     this.queue.context.memoryBytes -= COST.cursor;
     this.#leaveRotation(cursor);
-    if (this.#cursors === 0) this.watch();
+    if (this.cursors === 0) this.watch();
   }
 
   /** A cursor of this group has something to hand over: whoever waits for it gets it at once. */
   messagesCame(cursor: Cursor): void {
     if (this.#rotates) this.#enterRotation(cursor);
     this.serve(cursor);
-    if (this.interest && cursor.hasMessages) this.queue.context.effects.available(this.queue.name, this.name);
+    if (this.interest && cursor.hasMessages) {
+      this.interest = false;
+      this.queue.context.effects.available(this.queue.name, this.name);
+    }
   }
 
   /** Takes up to a batch from every ring that has something, one ring after the other. */
@@ -291,14 +307,19 @@ export class Group implements Due {
     this.#serveFor(waiter);
   }
 
-  /** Takes the first parked pops that agree on `autoAck` out of the line, while other owners are asked for them. */
-  detach(): Waiter[] {
+  /**
+   * Takes the first parked pops that agree on `autoAck` out of the line, as many as could use `enough` messages, while
+   * other owners are asked for them.
+   */
+  detach(enough: number): Waiter[] {
     const taken: Waiter[] = [];
-    const { head } = this.waiters;
-    for (let waiter = head; waiter !== null && waiter.autoAck === head?.autoAck; waiter = this.waiters.head) {
+    let wanted = 0;
+    for (const waiter of this.waiters) {
+      if (wanted >= enough || waiter.autoAck !== (taken[0] ?? waiter).autoAck) break;
       this.#leaveLine(waiter);
       waiter.detached = true;
       this.detached++;
+      wanted += waiter.batch;
       taken.push(waiter);
     }
     return taken;
@@ -328,7 +349,7 @@ export class Group implements Due {
   /** Arms the look at whether the name can be forgotten, which is when no ring has a cursor of it. */
   watch(): void {
     const { context, options } = this.queue;
-    if (this.#cursors > 0 || options.groupIdleSeconds === 0) context.deadlines.disarm(this);
+    if (this.cursors > 0 || options.groupIdleSeconds === 0) context.deadlines.disarm(this);
     else context.deadlines.arm(this, this.#idleAt(options.groupIdleSeconds));
   }
 
@@ -338,10 +359,11 @@ export class Group implements Due {
 
   onDue(): void {
     const { context, options } = this.queue;
-    if (this.#cursors > 0 || options.groupIdleSeconds === 0) return;
-    if (this.isParkedOn || this.pins.size > 0) this.lastSeenAt = context.now;
+    if (this.cursors > 0 || options.groupIdleSeconds === 0) return;
+    if (this.isParkedOn) this.lastSeenAt = context.now;
     const idleAt = this.#idleAt(options.groupIdleSeconds);
-    if (idleAt > context.now) context.deadlines.arm(this, idleAt);
+    if (this.pins.size > 0) context.deadlines.arm(this, context.now + options.groupIdleSeconds * 1000);
+    else if (idleAt > context.now) context.deadlines.arm(this, idleAt);
     else if (this.mayBeIdle()) this.queue.forgetGroup(this);
     else context.deadlines.arm(this, context.now + 1000);
   }

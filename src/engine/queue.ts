@@ -70,15 +70,38 @@ export class Queue implements Due {
     return group;
   }
 
-  /** What adding this ring or group would cost in memory. */
-  costOf(partition: string | null, group: string | null): number {
-    let cost = 0;
-    const newRing = partition !== null && !this.rings.has(partition);
-    if (newRing) cost += COST.ring + COST.cursor * this.groups.size;
-    if (group !== null && !this.groups.has(group)) {
-      cost += COST.group + COST.cursor * (this.rings.size + (newRing ? 1 : 0));
+  /**
+   * The group and the cursor that a pop works with; null = any partition. A cursor that was dropped for idleness comes
+   * back here, at the oldest message held, like that of a new group.
+   */
+  enter(partition: string | null, groupName: string): { group: Group; cursor: Cursor | null } {
+    const ring = partition === null ? null : this.ring(partition);
+    const group = this.addGroup(groupName);
+    if (ring !== null) return { group, cursor: ring.cursors.get(groupName) ?? ring.admit(group) };
+    if (group.cursors < this.rings.size) {
+      for (const each of this.rings.values()) if (!each.cursors.has(groupName)) each.admit(group);
     }
-    return cost;
+    return { group, cursor: null };
+  }
+
+  /** What a push to this partition, or a pop of it by this group, would add in memory. */
+  costOf(partition: string | null, groupName: string | null): number {
+    const ring = partition === null ? undefined : this.rings.get(partition);
+    const isNewRing = partition !== null && ring === undefined;
+    const cost = isNewRing ? COST.ring + COST.cursor * this.groups.size : 0;
+    if (groupName === null) return cost;
+    const group = this.groups.get(groupName);
+    if (group === undefined) return cost + COST.group + COST.cursor * (this.rings.size + (isNewRing ? 1 : 0));
+    if (partition === null) return cost + COST.cursor * (this.rings.size - group.cursors);
+    return ring === undefined || ring.cursors.has(groupName) ? cost : cost + COST.cursor;
+  }
+
+  /** The home's word on how long ago a pop with no partition used a group, wherever it was served. */
+  hearIdle(name: string, idleMs: number): void {
+    const group = this.groups.get(name);
+    if (group === undefined) return;
+    group.idleWordAt = this.context.now;
+    group.lastPopAt = Math.max(group.lastPopAt, this.context.now - idleMs);
   }
 
   held(messages: number, bytes: number, memory: number): void {

@@ -1,0 +1,168 @@
+import { readConfig, type Config, type Env } from "./config.ts";
+import { unwrap, WaggleError } from "./contract/errors.ts";
+import { DEFAULT_PARTITION } from "./contract/limits.ts";
+import type { DeclaredOptions } from "./contract/options.ts";
+import type { Ack, Outcome, PopRequest } from "./engine/engine.ts";
+import { parseMessageId } from "./engine/ids.ts";
+import { listing, type Listing } from "./listing.ts";
+import type { Depth } from "./objects/home.ts";
+import type { Owner } from "./objects/owner.ts";
+import type { OwnerCounters, OwnerView, PopAnswer } from "./objects/protocol.ts";
+import { remoteOwner, type Remote } from "./objects/remote.ts";
+import { Placement } from "./placement.ts";
+
+/** Between two tries of a parked pop whose owner has just restarted. */
+const REPARK_MS = 50;
+
+/** Payloads whose two-byte characters could pass the limit of an RPC travel as UTF-8. */
+const PACK_PUSH_CHARS = 8 * 1024 * 1024;
+
+const placements = new Map<number, Placement>();
+
+function placementOf(owners: number): Placement {
+  let placement = placements.get(owners);
+  if (placement === undefined) {
+    placement = new Placement(owners);
+    placements.set(owners, placement);
+  }
+  return placement;
+}
+
+/** The broker as a whole, for whoever speaks for a client: finds the owner of what is asked for, and asks it. */
+export class Broker {
+  readonly config: Config;
+  readonly #env: Env;
+  readonly #placement: Placement;
+
+  constructor(env: Env) {
+    this.#env = env;
+    this.config = readConfig(env);
+    this.#placement = placementOf(this.config.owners);
+  }
+
+  #owner(index: number): Remote<Owner> {
+    return remoteOwner(this.#env, index);
+  }
+
+  #home(queue: string): Remote<Owner> {
+    return this.#owner(this.#placement.home(queue));
+  }
+
+  /** Appends JSON texts to a partition, all or none. */
+  async push(queue: string, payloads: string[], partition = DEFAULT_PARTITION, isAscii = false): Promise<void> {
+    if (payloads.length === 0) return;
+    const owner = this.#owner(this.#placement.owner(queue, partition));
+    const wide = !isAscii && payloads.reduce((sum, { length }) => sum + length, 0) > PACK_PUSH_CHARS;
+    const encoder = new TextEncoder();
+    const sent = wide ? payloads.map((payload) => encoder.encode(payload)) : payloads;
+    unwrap(await forwarded(owner.push(queue, partition, sent, isAscii)));
+  }
+
+  /**
+   * Hands messages out. When the owner of a parked pop restarts, the pop is parked again for the rest of its time; once
+   * that is over it is empty-handed, whatever went wrong.
+   */
+  async pop(request: PopRequest): Promise<PopAnswer> {
+    const { queue, partition } = request;
+    const owner = partition === null ? this.#placement.home(queue) : this.#placement.owner(queue, partition);
+    const until = Date.now() + request.waitMs;
+    for (;;) {
+      const waitMs = request.waitMs === 0 ? 0 : Math.max(0, until - Date.now());
+      try {
+        return unwrap(await forwarded(this.#owner(owner).pop({ ...request, waitMs })));
+      } catch (error) {
+        const mayRepark = error instanceof WaggleError && error.code === "ephemeral_forward_failed" && request.waitMs > 0;
+        if (!mayRepark) throw error;
+        if (Date.now() + REPARK_MS >= until) return { json: "", count: 0, handed: [] };
+        await scheduler.wait(REPARK_MS);
+      }
+    }
+  }
+
+  /** Ends a parked pop whose caller has gone. */
+  async cancel({ queue, partition, waiterId }: PopRequest): Promise<void> {
+    const owner = partition === null ? this.#placement.home(queue) : this.#placement.owner(queue, partition);
+    await this.#owner(owner).cancel(waiterId);
+  }
+
+  /** Gives messages back whose answer could not be written, as if they had not been handed out. */
+  async release({ queue, group }: PopRequest, { handed }: PopAnswer): Promise<void> {
+    for (const [owner, part] of Map.groupBy(handed, ({ partition }) => this.#placement.owner(queue, partition))) {
+      await this.#owner(owner).release(queue, group, part);
+    }
+  }
+
+  /** One outcome per ack, in order; the ids say which owners are asked. */
+  async ack(queue: string, group: string, acks: readonly Ack[]): Promise<Outcome[]> {
+    const outcomes: Outcome[] = acks.map(() => "unknown");
+    const byOwner = new Map<number, number[]>();
+    acks.forEach(({ id }, index) => {
+      const parsed = parseMessageId(id);
+      if (parsed === null) return;
+      const owner = this.#placement.owner(queue, parsed.partition);
+      const indices = byOwner.get(owner);
+      if (indices === undefined) byOwner.set(owner, [index]);
+      else indices.push(index);
+    });
+    await Promise.all(
+      Array.from(byOwner, async ([owner, indices]) => {
+        const part = indices.map((index) => acks[index] as Ack);
+        const settled = await forwarded(this.#owner(owner).ack(queue, group, part));
+        indices.forEach((index, i) => {
+          outcomes[index] = settled[i] ?? "unknown";
+        });
+      }),
+    );
+    return outcomes;
+  }
+
+  async configure(queue: string, options: DeclaredOptions): Promise<void> {
+    await forwarded(this.#home(queue).configure(queue, options));
+  }
+
+  /** Answers how many messages went. */
+  async reset(queue: string): Promise<number> {
+    return forwarded(this.#home(queue).reset(queue));
+  }
+
+  async delete(queue: string): Promise<{ deleted: boolean; declared: boolean }> {
+    return forwarded(this.#home(queue).remove(queue));
+  }
+
+  async dropGroup(queue: string, group: string): Promise<boolean> {
+    return forwarded(this.#home(queue).dropGroup(queue, group));
+  }
+
+  async depth(queue: string, group: string | null): Promise<Depth> {
+    return unwrap(await forwarded(this.#home(queue).depth(queue, group)));
+  }
+
+  /** Every queue, over all owners. */
+  async queues(): Promise<Listing> {
+    return listing(await this.#all((owner) => owner.shares()));
+  }
+
+  async owners(queue: string | null): Promise<OwnerView[]> {
+    return this.#all((owner) => owner.view(queue));
+  }
+
+  async counters(): Promise<OwnerCounters[]> {
+    return this.#all((owner) => owner.counters());
+  }
+
+  #all<T>(ask: (owner: Remote<Owner>) => Promise<T>): Promise<T[]> {
+    const owners = Array.from({ length: this.config.owners }, (_, index) => this.#owner(index));
+    return Promise.all(owners.map((owner) => forwarded(ask(owner))));
+  }
+}
+
+/** A call that an owner could not answer: it is restarting, or being moved. */
+async function forwarded<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new WaggleError("ephemeral_forward_failed", `the owner of this queue could not be asked: ${reason}`, { cause });
+  }
+}
+

@@ -1,0 +1,80 @@
+import { WaggleError } from "./contract/errors.ts";
+import { MAX_WAIT_MS } from "./contract/limits.ts";
+import type { EngineSettings } from "./contract/options.ts";
+import type { Declarations } from "./objects/declarations.ts";
+import type { Owner } from "./objects/owner.ts";
+
+/** The bindings and vars of `wrangler.toml`. Vars given on the command line arrive as text. */
+export interface Env {
+  OWNER: DurableObjectNamespace<Owner>;
+  DECLARATIONS: DurableObjectNamespace<Declarations>;
+  AUTH?: string;
+  OWNERS?: number | string;
+  EPHEMERAL_MAX_BYTES?: number | string;
+  EPHEMERAL_MAX_WAITERS?: number | string;
+  EPHEMERAL_QUEUE_MAX_BYTES?: number | string;
+  EPHEMERAL_QUEUE_MAX_LENGTH?: number | string;
+  EPHEMERAL_LEASE_S?: number | string;
+  EPHEMERAL_RETRY_LIMIT?: number | string;
+  EPHEMERAL_IMPLICIT_IDLE_S?: number | string;
+  EPHEMERAL_GROUP_IDLE_S?: number | string;
+  POP_TIMEOUT_MS?: number | string;
+}
+
+/** The operator's settings, checked. */
+export interface Config {
+  auth: "required" | "off";
+  /** How many owners share the ephemeral queues. */
+  owners: number;
+  /** Memory for ephemeral queues per isolate, in bytes. */
+  maxBytes: number;
+  /** How long a waiting pop waits when it does not say. */
+  popTimeoutMs: number;
+  engine: EngineSettings;
+}
+
+type NumericVar = Exclude<keyof Env, "OWNER" | "DECLARATIONS" | "AUTH">;
+
+const parsed = new WeakMap<Env, Config>();
+
+/** Reads the vars. A bad one is an error that names it: a broker with a misspelled bound must not start. */
+export function readConfig(env: Env): Config {
+  let config = parsed.get(env);
+  if (config === undefined) {
+    config = parse(env);
+    parsed.set(env, config);
+  }
+  return config;
+}
+
+function parse(env: Env): Config {
+  const number = (name: NumericVar, fallback: number, min: number, max: number): number => {
+    const given = env[name];
+    const value = given === undefined ? fallback : typeof given === "number" || given.trim() !== "" ? Number(given) : NaN;
+    if (Number.isInteger(value) && value >= min && value <= max) return value;
+    throw new WaggleError(
+      "bad_configuration",
+      `the var ${name} is ${JSON.stringify(given)}; it must be a whole number from ${min} to ${max}`,
+    );
+  };
+  const auth = env.AUTH ?? "required";
+  if (auth !== "required" && auth !== "off") {
+    throw new WaggleError("bad_configuration", `the var AUTH is ${JSON.stringify(auth)}; it must be "required" or "off"`);
+  }
+  const gib = 1024 ** 3;
+  return {
+    auth,
+    owners: number("OWNERS", 8, 1, 1024),
+    maxBytes: number("EPHEMERAL_MAX_BYTES", 64 * 1024 * 1024, 1, gib),
+    popTimeoutMs: number("POP_TIMEOUT_MS", 30_000, 0, MAX_WAIT_MS),
+    engine: {
+      queueMaxBytes: number("EPHEMERAL_QUEUE_MAX_BYTES", 16 * 1024 * 1024, 1, gib),
+      queueMaxLength: number("EPHEMERAL_QUEUE_MAX_LENGTH", 10_000, 1, 10_000_000),
+      leaseSeconds: number("EPHEMERAL_LEASE_S", 30, 1, 86_400),
+      retryLimit: number("EPHEMERAL_RETRY_LIMIT", 5, 0, 1000),
+      implicitIdleMs: number("EPHEMERAL_IMPLICIT_IDLE_S", 300, 1, 86_400) * 1000,
+      groupIdleSeconds: number("EPHEMERAL_GROUP_IDLE_S", 300, 0, 31_536_000),
+      maxWaiters: number("EPHEMERAL_MAX_WAITERS", 10_000, 1, 1_000_000),
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import { Router, type IRequest } from "itty-router";
+import { Broker } from "../broker.ts";
+import type { Env } from "../config.ts";
+import { failure, failureOf } from "./answers.ts";
+import { ephemeralRoutes } from "./ephemeral.ts";
+import { decodeSegment } from "./query.ts";
+import type { Call, Route } from "./routes.ts";
+import { healthRoute, systemRoutes } from "./system.ts";
+
+type Args = [env: Env, ctx: ExecutionContext];
+
+/** Every route, in one table: it builds the router and answers which methods a path has. */
+const guarded: Route[] = [...ephemeralRoutes, ...systemRoutes];
+
+const router = Router<IRequest, Args, Response>({ catch: failureOf });
+add(healthRoute, (call) => healthRoute[2](call));
+for (const route of guarded) add(route, (call) => authorised(call) ?? route[2](call));
+router.all("*", missing);
+
+function add([method, path]: Route, answer: (call: Call) => Promise<Response> | Response): void {
+  router[method.toLowerCase() as Lowercase<typeof method>](path, (request, env, ctx) =>
+    answer({ request: request as unknown as Request, params: decoded(request.params), broker: new Broker(env), ctx }),
+  );
+}
+
+function decoded(params: Record<string, string>): Record<string, string> {
+  const plain: Record<string, string> = {};
+  for (const [name, segment] of Object.entries(params)) plain[name] = decodeSegment(segment, name);
+  return plain;
+}
+
+/** A broker that somebody deployed and nobody secured must not serve the world. */
+function authorised({ broker }: Call): Response | null {
+  if (broker.config.auth === "off") return null;
+  return failure(
+    "auth_not_configured",
+    'this broker asks for authorisation and has no keys yet; set the var AUTH to "off" to let everybody in',
+  );
+}
+
+/** Nothing matched: either the path is unknown, or its method is. */
+function missing(request: IRequest): Response {
+  const { pathname } = new URL(request.url);
+  const methods = router.routes.filter(([method, pattern]) => method !== "ALL" && pattern.test(pathname));
+  if (methods.length === 0) return failure("not_found", `there is no route ${request.method} ${pathname}`);
+  const allow = [...new Set(methods.map(([method]) => method))].join(", ");
+  return failure("method_not_allowed", `${pathname} takes ${allow}, not ${request.method}`, { allow });
+}
+
+export async function handle(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
+  return router.fetch(request as unknown as IRequest, env, ctx);
+}

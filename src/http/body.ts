@@ -1,0 +1,74 @@
+import { WaggleError } from "../contract/errors.ts";
+import { MAX_BODY_BYTES } from "../contract/limits.ts";
+import { parse } from "../contract/parse.ts";
+import type * as z from "zod/mini";
+import { JsonScanner, JsonSyntaxProblem } from "./json-scanner.ts";
+
+/** Nesting of a body outside a payload: nothing legal goes nearly as deep. */
+const MAX_DEPTH = 64;
+
+/** A body as text. Strict: bytes that are not UTF-8 are refused and never replaced. */
+export interface BodyText {
+  text: string;
+  /** Whether every character is ASCII, so that lengths in characters are lengths in bytes. */
+  isAscii: boolean;
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+
+/** Reads a body, whatever its `content-type` says. Throws 413 past the limit, declared or counted, and 400 for bad UTF-8. */
+export async function readBody(request: Request): Promise<BodyText> {
+  const declared = request.headers.get("content-length");
+  if (declared !== null && Number(declared) > MAX_BODY_BYTES) throw tooLarge();
+  const bytes = declared === null ? await readCounted(request) : new Uint8Array(await request.arrayBuffer());
+  if (bytes.byteLength > MAX_BODY_BYTES) throw tooLarge();
+  try {
+    const text = utf8.decode(bytes);
+    return { text, isAscii: text.length === bytes.byteLength };
+  } catch (cause) {
+    throw new WaggleError("ephemeral_bad_request", "the body is not UTF-8", { cause });
+  }
+}
+
+async function readCounted(request: Request): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.body ?? []) {
+    length += chunk.byteLength;
+    if (length > MAX_BODY_BYTES) throw tooLarge();
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return bytes;
+}
+
+function tooLarge(): WaggleError {
+  return new WaggleError("payload_too_large", `the body is larger than ${MAX_BODY_BYTES} bytes`);
+}
+
+/** Reads a body without payloads and checks it. */
+export async function readJson<T>(request: Request, schema: z.core.$ZodType<T>): Promise<T> {
+  const { text } = await readBody(request);
+  // Walked first: parsing would build an object for each level of a hostile nesting.
+  scanned(() => {
+    const scanner = new JsonScanner(text);
+    scanner.skip(MAX_DEPTH);
+    scanner.end();
+  });
+  return parse(schema, JSON.parse(text));
+}
+
+/** Runs a walk over a body; text that is not JSON is a 400 that says where. */
+export function scanned<T>(walk: () => T): T {
+  try {
+    return walk();
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxProblem)) throw error;
+    throw new WaggleError("ephemeral_bad_request", `the body is not JSON: ${error.message}`);
+  }
+}

@@ -1,0 +1,38 @@
+import type { OwnerCounters } from "../objects/protocol.ts";
+
+/** The counters of all owners, summed, in the Prometheus text format. They count from the start of each owner. */
+export function prometheus(owners: readonly OwnerCounters[]): string {
+  const sum = (part: (owner: OwnerCounters) => number) => owners.reduce((total, owner) => total + part(owner), 0);
+  const dropped = {
+    bounds: sum(({ dropped: { bounds } }) => bounds),
+    ttl: sum(({ dropped: { ttl } }) => ttl),
+    retry: sum(({ dropped: { retry } }) => retry),
+    group_idle: sum(({ groupIdleOwed }) => groupIdleOwed),
+  };
+  return [
+    counter("pushed_total", "Messages accepted.", sum(({ pushed }) => pushed)),
+    counter("popped_total", "Messages handed out, repeats included.", sum(({ popped }) => popped)),
+    counter("acked_total", "Messages acknowledged.", sum(({ acked }) => acked)),
+    counter("redelivered_total", "Messages that came back, by lease expiry or on request.", sum((o) => o.redelivered)),
+    head("dropped_total", "Messages that left unacknowledged, by cause.", "counter"),
+    ...Object.entries(dropped).map(([cause, value]) => `waggle_ephemeral_dropped_total{cause="${cause}"} ${value}`),
+    counter("forwarded_total", "Calls that owners made to each other.", sum(({ forwarded }) => forwarded)),
+    counter("wipes_total", "Owners that started after a life that ended with contents.", sum(({ wipes }) => wipes)),
+    gauge("bytes", "Payload bytes held.", sum(({ bytes }) => bytes)),
+    gauge("queues", "Queues held.", new Set(owners.flatMap(({ queues }) => queues)).size),
+    gauge("parked_pops", "Pops that wait for messages.", sum(({ parkedPops }) => parkedPops)),
+    "",
+  ].join("\n");
+}
+
+function counter(name: string, help: string, value: number): string {
+  return `${head(name, help, "counter")}\nwaggle_ephemeral_${name} ${value}`;
+}
+
+function gauge(name: string, help: string, value: number): string {
+  return `${head(name, help, "gauge")}\nwaggle_ephemeral_${name} ${value}`;
+}
+
+function head(name: string, help: string, type: "counter" | "gauge"): string {
+  return `# HELP waggle_ephemeral_${name} ${help}\n# TYPE waggle_ephemeral_${name} ${type}`;
+}

@@ -1,0 +1,85 @@
+import { WaggleError } from "../contract/errors.ts";
+import { MAX_ITEMS } from "../contract/limits.ts";
+import { parse } from "../contract/parse.ts";
+import { partitionOf, pushHead } from "../contract/requests.ts";
+import { scanned, type BodyText } from "./body.ts";
+import { JsonScanner } from "./json-scanner.ts";
+
+export interface Push {
+  queue: string;
+  partition: string;
+  /** Each payload as the exact text that was sent. */
+  payloads: string[];
+  isAscii: boolean;
+}
+
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+
+/**
+ * Reads a push. The payloads are cut out of the body and never parsed: `1.0` stays `1.0`, a 20-digit integer keeps its
+ * digits, and a payload may nest as deep as it likes. Of a repeated key the last counts, as with `JSON.parse`.
+ */
+export function readPush({ text, isAscii }: BodyText): Push {
+  const head: Record<string, string> = {};
+  let payloads: string[] | null = null;
+  let problem: string | null = null;
+  scanned(() => {
+    const scanner = new JsonScanner(text);
+    if (scanner.peek() !== OPEN_BRACE) {
+      scanner.skip();
+      problem = "the body must be an object";
+    } else {
+      scanner.object((key) => {
+        if (key === "messages") ({ payloads, problem } = readMessages(scanner));
+        else if (key === "queue" || key === "partition") head[key] = scanner.value();
+        else scanner.skip();
+      });
+    }
+    scanner.end();
+  });
+  if (problem !== null && payloads === null) throw bad(problem);
+  const { queue, partition } = parse(pushHead, { queue: scalar(head["queue"]), partition: scalar(head["partition"]) });
+  if (payloads === null) throw bad("messages is required");
+  if (problem !== null) throw bad(problem);
+  return { queue, partition: partitionOf({ partition }), payloads, isAscii };
+}
+
+function readMessages(scanner: JsonScanner): { payloads: string[] | null; problem: string | null } {
+  if (scanner.peek() !== OPEN_BRACKET) {
+    scanner.skip();
+    return { payloads: null, problem: "messages must be an array" };
+  }
+  const payloads: string[] = [];
+  let problem: string | null = null;
+  let count = 0;
+  scanner.array((index) => {
+    count++;
+    if (scanner.peek() !== OPEN_BRACE) {
+      scanner.skip();
+      problem ??= `messages[${index}] must be an object`;
+      return;
+    }
+    let payload: string | null = null;
+    scanner.object((key) => {
+      if (key === "payload") payload = scanner.value();
+      else scanner.skip();
+    });
+    if (payload === null) problem ??= `messages[${index}].payload is required`;
+    else if (count <= MAX_ITEMS) payloads.push(payload);
+  });
+  if (count > MAX_ITEMS) problem = `messages holds ${count} items; at most ${MAX_ITEMS} are allowed`;
+  return { payloads, problem };
+}
+
+/** A name of the envelope. Anything that opens a bracket is of the wrong type, however deep it goes. */
+function scalar(raw: string | undefined): unknown {
+  if (raw === undefined) return undefined;
+  if (raw.startsWith("{")) return {};
+  if (raw.startsWith("[")) return [];
+  return JSON.parse(raw);
+}
+
+function bad(problem: string): WaggleError {
+  return new WaggleError("ephemeral_bad_request", problem);
+}

@@ -1,0 +1,8 @@
+import type { Env } from "./config.ts";
+import { handle } from "./http/app.ts";
+
+export { Declarations } from "./objects/declarations.ts";
+export { Owner } from "./objects/owner.ts";
+export { Ephemeral } from "./rpc/ephemeral.ts";
+
+export default { fetch: handle } satisfies ExportedHandler<Env>;

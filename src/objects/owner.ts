@@ -1,0 +1,322 @@
+import { DurableObject } from "cloudflare:workers";
+import { readConfig, type Env } from "../config.ts";
+import { isRefusal, type Refusal } from "../contract/errors.ts";
+import { MAX_ITEMS } from "../contract/limits.ts";
+import type { DeclaredOptions } from "../contract/options.ts";
+import type { Batch, Handed } from "../engine/batch.ts";
+import { Engine, type Ack, type Claim, type Outcome, type PopRequest } from "../engine/engine.ts";
+import { newIncarnation } from "../engine/ids.ts";
+import { shareOf, type GroupDepth, type PartitionDepth, type QueueShare } from "../engine/views.ts";
+import { ownerName, Placement } from "../placement.ts";
+import { Gather } from "./gather.ts";
+import { Home, type Depth, type Turn } from "./home.ts";
+import { Life } from "./life.ts";
+import { heldByIsolate, setHeld } from "./memory.ts";
+import { Peers } from "./peers.ts";
+import {
+  pack,
+  type ClaimAnswer,
+  type Holding,
+  type OwnerCounters,
+  type OwnerView,
+  type PopAnswer,
+  type Registration,
+} from "./protocol.ts";
+import { Share } from "./share.ts";
+
+/** A pop may be cancelled before it has parked, while its queue is being registered; this many are remembered. */
+const EARLY_CANCELS = 1000;
+
+/**
+ * Holds many rings in memory. This class only joins the parts: the engine decides, `Home` and `Share` keep the owners of
+ * a queue in step, `Gather` serves pops that name no partition, `Life` keeps the object awake while it holds anything.
+ */
+export class Owner extends DurableObject<Env> {
+  readonly #incarnation = newIncarnation();
+  readonly #peers: Peers;
+  readonly #engine: Engine;
+  readonly #home: Home;
+  readonly #share: Share;
+  readonly #gather: Gather;
+  readonly #life: Life;
+  readonly #parked = new Map<string, (batch: Batch) => void>();
+  readonly #cancelledEarly = new Set<string>();
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    const config = readConfig(env);
+    const name = ctx.id.name ?? ctx.id.toString();
+    this.#peers = new Peers(env, new Placement(config.owners), Number(name.slice(ownerName(0).length - 1)));
+    this.#engine = new Engine({
+      incarnation: this.#incarnation,
+      settings: config.engine,
+      isHome: (queue) => this.#peers.isHome(queue),
+      hasRoom: (bytes) => {
+        setHeld(name, this.#engine.memoryBytes);
+        return heldByIsolate() + bytes <= config.maxBytes;
+      },
+      effects: {
+        answer: (waiter, batch) => this.#parked.get(waiter.id)?.(batch),
+        available: (queue, group) => void this.#announce(queue, group),
+        gather: (queue, group) => {
+          const parked = this.#engine.queues.get(queue)?.groups.get(group);
+          if (parked !== undefined) void this.#gather.serve(parked);
+        },
+        askIdle: (queue, group) => void this.#askIdle(queue, group),
+        groupForgotten: (queue, group) => this.#groupForgotten(queue, group),
+        queueCollected: (queue) => {
+          if (!this.#peers.isHome(queue)) this.#share.left(queue);
+        },
+        log: (event, details) => console.log({ event, owner: name, ...details }),
+      },
+    });
+    this.#life = new Life(ctx.storage, name, this.#engine, () => this.#turn(() => {}));
+    this.#share = new Share(this.#turn, this.#peers);
+    this.#gather = new Gather(this.#turn, this.#peers, (queue) => this.#home.others(queue));
+    this.#home = new Home(this.#turn, this.#peers, this.#gather, this.#life.startedClean);
+    setHeld(name, 0);
+  }
+
+  readonly #turn: Turn = (act) => {
+    this.#engine.advance(Date.now());
+    const result = act(this.#engine);
+    setHeld(ownerName(this.#peers.self), this.#engine.memoryBytes);
+    this.#life.settle();
+    return result;
+  };
+
+  // What the router asks for.
+
+  async push(queue: string, partition: string, payloads: string[] | Uint8Array[], isAscii: boolean): Promise<Refusal | null> {
+    if (!this.#isOpen(queue)) await this.#open(queue);
+    const texts = payloads.map((payload) => (typeof payload === "string" ? payload : new TextDecoder().decode(payload)));
+    return this.#turn((engine) => engine.push(queue, partition, texts, isAscii));
+  }
+
+  async pop(request: PopRequest): Promise<PopAnswer | Refusal> {
+    const { queue, group, partition, waitMs } = request;
+    if (!this.#isOpen(queue)) await this.#open(queue);
+    if (!this.#engine.queues.get(queue)?.groups.has(group)) {
+      const refusal = await this.#admitGroup(queue, group);
+      if (refusal !== null) return refusal;
+    }
+    const reachesOthers = partition === null && this.#home.others(queue).length > 0;
+    const answer = reachesOthers && waitMs === 0 ? await this.#gather.pop(request) : await this.#popHere(request, reachesOthers);
+    if (isRefusal(answer)) return answer;
+    return { json: pack(answer.items.join(",")), count: answer.count, handed: answer.handed };
+  }
+
+  async #popHere(request: PopRequest, reachesOthers: boolean): Promise<Batch | Refusal> {
+    const { waiterId } = request;
+    const { promise, resolve } = Promise.withResolvers<Batch>();
+    if (request.waitMs > 0) this.#parked.set(waiterId, resolve);
+    try {
+      const now = this.#turn((engine) => engine.pop(request));
+      if (now !== null) return now;
+      if (this.#cancelledEarly.delete(waiterId)) this.cancel(waiterId);
+      const group = this.#engine.queues.get(request.queue)?.groups.get(request.group);
+      if (reachesOthers && group?.isParkedOn) this.#gather.attend(group);
+      return await promise;
+    } finally {
+      this.#parked.delete(waiterId);
+    }
+  }
+
+  /** The caller of a parked pop has gone. */
+  cancel(waiterId: string): void {
+    if (this.#parked.has(waiterId)) {
+      this.#turn((engine) => engine.cancel(waiterId));
+      return;
+    }
+    this.#cancelledEarly.add(waiterId);
+    const [oldest] = this.#cancelledEarly;
+    if (this.#cancelledEarly.size > EARLY_CANCELS && oldest !== undefined) this.#cancelledEarly.delete(oldest);
+  }
+
+  release(queue: string, group: string, handed: Handed[]): void {
+    this.#turn((engine) => engine.release(queue, group, handed));
+  }
+
+  async ack(queue: string, group: string, acks: Ack[]): Promise<Outcome[]> {
+    return this.#turn((engine) => engine.ack(queue, group, acks));
+  }
+
+  async configure(queue: string, options: DeclaredOptions): Promise<void> {
+    await this.#load();
+    await this.#home.configure(queue, options);
+  }
+
+  async reset(queue: string): Promise<number> {
+    await this.#load();
+    return this.#home.reset(queue);
+  }
+
+  async remove(queue: string): Promise<{ deleted: boolean; declared: boolean }> {
+    await this.#load();
+    return this.#home.remove(queue);
+  }
+
+  async dropGroup(queue: string, group: string): Promise<boolean> {
+    await this.#load();
+    return this.#home.dropGroup(queue, group);
+  }
+
+  async depth(queue: string, group: string | null): Promise<Depth | Refusal> {
+    await this.#load();
+    return this.#home.depth(queue, group);
+  }
+
+  async shares(): Promise<QueueShare[]> {
+    await this.#load();
+    return this.#turn((engine) => Array.from(engine.queues.values(), shareOf));
+  }
+
+  view(queue: string | null): OwnerView {
+    return this.#turn((engine) => {
+      const held = [...engine.queues.values()];
+      const view: OwnerView = {
+        owner: ownerName(this.#peers.self),
+        incarnation: this.#incarnation,
+        rings: held.reduce((sum, { rings }) => sum + rings.size, 0),
+        queues: held.length,
+        bytes: held.reduce((sum, { bytes }) => sum + bytes, 0),
+        parkedPops: engine.parkedPops,
+      };
+      if (queue !== null) view.partitions = [...(engine.queues.get(queue)?.rings.keys() ?? [])].sort();
+      return view;
+    });
+  }
+
+  async counters(): Promise<OwnerCounters> {
+    await this.#load();
+    return this.#turn((engine) => ({
+      ...engine.counters,
+      forwarded: this.#peers.calls,
+      wipes: this.#life.wipes,
+      bytes: [...engine.queues.values()].reduce((sum, { bytes }) => sum + bytes, 0),
+      queues: [...engine.queues.keys()],
+      parkedPops: engine.parkedPops,
+    }));
+  }
+
+  // What the owners of a queue ask of its home.
+
+  async register(queue: string, owner: number): Promise<Registration> {
+    await this.#load();
+    return this.#home.register(queue, owner);
+  }
+
+  unregister(queue: string, owner: number): void {
+    this.#home.unregister(queue, owner);
+  }
+
+  async admitGroup(queue: string, group: string, from: number): Promise<Refusal | null> {
+    await this.#load();
+    return this.#home.admitGroup(queue, group, from);
+  }
+
+  available(queue: string, group: string, owner: number, count: number): boolean {
+    return this.#gather.available(queue, group, owner, count);
+  }
+
+  groupIdleMs(queue: string, group: string): number {
+    return this.#home.groupIdleMs(queue, group);
+  }
+
+  groupForgotten(queue: string, group: string, owner: number): void {
+    this.#home.groupForgotten(queue, group, owner);
+  }
+
+  // What a home asks of the other owners of its queues.
+
+  holdings(home: number): Holding[] {
+    return this.#share.holdings(home);
+  }
+
+  claim(claim: Claim): ClaimAnswer {
+    return this.#share.claim(claim);
+  }
+
+  shareConfigure(queue: string, options: DeclaredOptions | null): Promise<void> {
+    return this.#share.configure(queue, options);
+  }
+
+  shareAddGroup(queue: string, group: string): Promise<void> {
+    return this.#share.addGroup(queue, group);
+  }
+
+  shareDropGroup(queue: string, group: string): Promise<boolean> {
+    return this.#share.dropGroup(queue, group);
+  }
+
+  shareReset(queue: string): Promise<number> {
+    return this.#share.reset(queue);
+  }
+
+  shareRemove(queue: string): Promise<{ existed: boolean; groups: string[] | null }> {
+    return this.#share.remove(queue);
+  }
+
+  shareGroups(queue: string): GroupDepth[] {
+    return this.#share.groups(queue);
+  }
+
+  sharePartitions(queue: string, group: string | null): PartitionDepth[] {
+    return this.#share.partitions(queue, group);
+  }
+
+  /** Whether requests for a queue can be answered at once: declarations are here, and its home knows of this part. */
+  #isOpen(queue: string): boolean {
+    return this.#home.isLoaded && (this.#engine.queues.has(queue) || this.#peers.isHome(queue));
+  }
+
+  async #open(queue: string): Promise<void> {
+    await this.#load();
+    while (!this.#isOpen(queue)) await this.#share.join(queue);
+  }
+
+  async #load(): Promise<void> {
+    if (!this.#home.isLoaded) await this.#home.load();
+  }
+
+  /** A group pops here for the first time; its name must be known to the whole queue before it is answered. */
+  async #admitGroup(queue: string, group: string): Promise<Refusal | null> {
+    if (this.#peers.isHome(queue)) return this.#home.admitGroup(queue, group);
+    return this.#share.admitGroup(queue, group);
+  }
+
+  /** Tells the home of a queue that a group has messages here, until it does not want to hear more. */
+  async #announce(queue: string, name: string): Promise<void> {
+    const group = () => this.#engine.queues.get(queue)?.groups.get(name);
+    let told = group()?.availableUpTo(MAX_ITEMS) ?? 0;
+    let wanted = true;
+    try {
+      wanted = await this.#peers.home(queue).available(queue, name, this.#peers.self, told);
+    } catch {
+      // The home is on its way back and may not have heard.
+      told = 0;
+      await scheduler.wait(1000);
+    }
+    const later = group();
+    if (!wanted || later === undefined || later.interest) return;
+    if (later.availableUpTo(MAX_ITEMS) > told) await this.#announce(queue, name);
+    else later.listenFor();
+  }
+
+  async #askIdle(queue: string, group: string): Promise<void> {
+    try {
+      const idleMs = await this.#peers.home(queue).groupIdleMs(queue, group);
+      this.#turn((engine) => engine.queues.get(queue)?.hearIdle(group, idleMs));
+    } catch {
+      // Asked again at the next look.
+    }
+  }
+
+  #groupForgotten(queue: string, group: string): void {
+    if (this.#peers.isHome(queue)) return;
+    this.#peers
+      .home(queue)
+      .groupForgotten(queue, group, this.#peers.self)
+      .catch(() => {});
+  }
+}

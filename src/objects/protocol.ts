@@ -1,0 +1,80 @@
+import type { DeclaredOptions } from "../contract/options.ts";
+import type { Handed } from "../engine/batch.ts";
+import type { Counters } from "../engine/context.ts";
+import type { GroupDepth } from "../engine/views.ts";
+
+/** What the objects and the router say to each other: plain data, cheap to copy. */
+
+/** Texts past this many characters travel as UTF-8: a string of two-byte characters would pass the limit of an RPC. */
+const PACK_ABOVE_CHARS = 4 * 1024 * 1024;
+
+export type Packed = string | Uint8Array;
+
+export function pack(text: string): Packed {
+  return text.length > PACK_ABOVE_CHARS ? new TextEncoder().encode(text) : text;
+}
+
+export function unpack(packed: Packed): string {
+  return typeof packed === "string" ? packed : new TextDecoder().decode(packed);
+}
+
+/** The messages of a pop: JSON texts joined by commas, and what they are given back by. */
+export interface PopAnswer {
+  json: Packed;
+  count: number;
+  handed: Handed[];
+}
+
+export interface ClaimAnswer {
+  items: Packed[];
+  handed: Handed[];
+  bytes: number;
+  /** How many messages are left for the group there. */
+  left: number;
+}
+
+/** What a home tells an owner that begins to hold a part of a queue. */
+export interface Registration {
+  /** null = implicit. */
+  options: DeclaredOptions | null;
+  groups: string[];
+  /** Groups that have pops with no partition parked at home. */
+  interest: string[];
+}
+
+/** A part of a queue that an owner holds away from its home. */
+export interface Holding {
+  queue: string;
+  groups: string[];
+}
+
+/** Which partitions an owner holds, and what else there is to know about it. */
+export interface OwnerView {
+  owner: string;
+  incarnation: string;
+  rings: number;
+  queues: number;
+  bytes: number;
+  parkedPops: number;
+  /** Of the queue that was asked for, sorted. */
+  partitions?: string[];
+}
+
+/** What an owner has counted since it started. */
+export interface OwnerCounters extends Counters {
+  forwarded: number;
+  wipes: number;
+  /** Payload bytes held. */
+  bytes: number;
+  /** Names of the queues held: one queue may stand on several owners. */
+  queues: string[];
+  parkedPops: number;
+}
+
+export type DepthTotals = { held: number; bytes: number; groups: GroupDepth[] };
+
+/** A declaration as it is stored. */
+export interface Declaration {
+  queue: string;
+  options: DeclaredOptions;
+}

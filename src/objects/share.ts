@@ -1,0 +1,135 @@
+import type { Refusal } from "../contract/errors.ts";
+import type { DeclaredOptions } from "../contract/options.ts";
+import { groupDepths, partitionDepths, type GroupDepth, type PartitionDepth } from "../engine/views.ts";
+import type { Claim } from "../engine/engine.ts";
+import type { Turn } from "./home.ts";
+import type { Peers } from "./peers.ts";
+import { pack, type ClaimAnswer, type Holding } from "./protocol.ts";
+
+/** How often an owner says that it holds nothing any more, before it leaves that to the next survey. */
+const LEAVE_TRIES = 3;
+
+/** The parts of queues that an owner holds away from their homes, and what their homes tell it. */
+export class Share {
+  readonly #turn: Turn;
+  readonly #peers: Peers;
+  readonly #joining = new Map<string, Promise<void>>();
+  readonly #leaving = new Map<string, Promise<void>>();
+
+  constructor(turn: Turn, peers: Peers) {
+    this.#turn = turn;
+    this.#peers = peers;
+  }
+
+  /** Registers with the home of a queue, once; requests for its rings wait here, in order. */
+  async join(queue: string): Promise<void> {
+    let joining = this.#joining.get(queue);
+    if (joining === undefined) {
+      joining = this.#join(queue).finally(() => this.#joining.delete(queue));
+      this.#joining.set(queue, joining);
+    }
+    await joining;
+  }
+
+  async #join(queue: string): Promise<void> {
+    await this.#leaving.get(queue);
+    const { options, groups, interest } = await this.#peers.home(queue).register(queue, this.#peers.self);
+    this.#turn((engine) => {
+      const held = engine.configure(queue, options);
+      for (const group of groups) held.addGroup(group);
+      for (const name of interest) held.addGroup(name).listenFor();
+    });
+  }
+
+  /** Has the home make a new group known everywhere. */
+  async admitGroup(queue: string, group: string): Promise<Refusal | null> {
+    const refusal = await this.#peers.home(queue).admitGroup(queue, group, this.#peers.self);
+    return refusal ?? this.#turn((engine) => engine.addGroup(queue, group));
+  }
+
+  /** The engine has collected its idle part of a queue: the home need not keep its place. */
+  left(queue: string): void {
+    const leaving = this.#leave(queue).finally(() => this.#leaving.delete(queue));
+    this.#leaving.set(queue, leaving);
+  }
+
+  async #leave(queue: string): Promise<void> {
+    for (let tries = 0; tries < LEAVE_TRIES; tries++) {
+      try {
+        await this.#peers.home(queue).unregister(queue, this.#peers.self);
+        return;
+      } catch {
+        await scheduler.wait(1000);
+      }
+    }
+    console.warn({ event: "unregister_failed", queue, owner: this.#peers.self });
+  }
+
+  /** Which parts of the queues of one home are held here. */
+  holdings(home: number): Holding[] {
+    return this.#turn((engine) =>
+      [...engine.queues.values()]
+        .filter((queue) => this.#peers.placement.home(queue.name) === home)
+        .map((queue) => ({ queue: queue.name, groups: [...queue.groups.keys()] })),
+    );
+  }
+
+  /** A change from the home waits for a registration under way, which may have been answered before it. */
+  async #settled(queue: string): Promise<void> {
+    await this.#joining.get(queue)?.catch(() => {});
+  }
+
+  async configure(queue: string, options: DeclaredOptions | null): Promise<void> {
+    await this.#settled(queue);
+    this.#turn((engine) => {
+      if (engine.queues.has(queue)) engine.configure(queue, options);
+    });
+  }
+
+  async addGroup(queue: string, group: string): Promise<void> {
+    await this.#settled(queue);
+    this.#turn((engine) => engine.queues.get(queue)?.addGroup(group));
+  }
+
+  async dropGroup(queue: string, group: string): Promise<boolean> {
+    await this.#settled(queue);
+    return this.#turn((engine) => engine.dropGroup(queue, group));
+  }
+
+  async reset(queue: string): Promise<number> {
+    await this.#settled(queue);
+    return this.#turn((engine) => engine.reset(queue));
+  }
+
+  /** `groups` is null when nothing is left here; pops that were parked keep a new queue of that name alive. */
+  async remove(queue: string): Promise<{ existed: boolean; groups: string[] | null }> {
+    await this.#settled(queue);
+    return this.#turn((engine) => {
+      const existed = engine.remove(queue);
+      const left = engine.queues.get(queue);
+      return { existed, groups: left === undefined ? null : [...left.groups.keys()] };
+    });
+  }
+
+  groups(queue: string): GroupDepth[] {
+    return this.#turn((engine) => {
+      const held = engine.queues.get(queue);
+      return held === undefined ? [] : groupDepths(held);
+    });
+  }
+
+  partitions(queue: string, group: string | null): PartitionDepth[] {
+    return this.#turn((engine) => {
+      const held = engine.queues.get(queue);
+      return held === undefined ? [] : partitionDepths(held, group);
+    });
+  }
+
+  /** Hands over messages for a pop that waits at home, or leaves the home's interest: decided in one turn. */
+  claim(claim: Claim): ClaimAnswer {
+    return this.#turn((engine) => {
+      const { batch, left } = engine.claim(claim);
+      return { items: batch.items.map(pack), handed: batch.handed, bytes: batch.bytes, left };
+    });
+  }
+}
