@@ -1,6 +1,28 @@
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
+
+/** The suite of the broker as a whole runs with one owner and with many: where a queue's parts live must not show. */
+function broker(owners: number) {
+  return {
+    plugins: [
+      cloudflareTest({
+        wrangler: { configPath: "./wrangler.toml" },
+        miniflare: { bindings: { AUTH: "off", OWNERS: owners } },
+      }),
+    ],
+    test: { name: `owners=${owners}`, include: ["test/broker/**/*.test.ts"] },
+  };
+}
+
 export default defineConfig({
-  plugins: [cloudflareTest({ wrangler: { configPath: "./wrangler.toml" }, miniflare: { bindings: { AUTH: "off" } } })],
-  test: { include: ["test/**/*.test.ts"] },
+  test: {
+    projects: [
+      {
+        plugins: [cloudflareTest({ wrangler: { configPath: "./wrangler.toml" } })],
+        test: { name: "engine", include: ["test/engine/**/*.test.ts", "test/unit/**/*.test.ts"] },
+      },
+      broker(1),
+      broker(8),
+    ],
+  },
 });

@@ -65,6 +65,8 @@ export class EngineContext {
 
   /** Serves the parked pops of every cursor that something came back to, once all of it has. */
   readonly wake = (): void => {
+    // Pops of any partition must see all of it, and not only what the first cursor has.
+    for (const cursor of this.woken) cursor.group.offers(cursor);
     for (const cursor of this.woken) {
       this.woken.delete(cursor);
       cursor.group.messagesCame(cursor);

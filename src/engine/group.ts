@@ -106,7 +106,7 @@ export class Group implements Due {
     this.cursors++;
     this.queue.context.memoryBytes += COST.cursor;
     this.queue.context.deadlines.disarm(this);
-    if (this.#rotates) this.#enterRotation(cursor);
+    this.offers(cursor);
   }
 
   cursorRemoved(cursor: Cursor, skipped: number): void {
@@ -118,9 +118,14 @@ export class Group implements Due {
     if (this.cursors === 0) this.watch();
   }
 
+  /** A cursor of this group may have something for pops of any partition. */
+  offers(cursor: Cursor): void {
+    if (this.#rotates) this.#enterRotation(cursor);
+  }
+
   /** A cursor of this group has something to hand over: whoever waits for it gets it at once. */
   messagesCame(cursor: Cursor): void {
-    if (this.#rotates) this.#enterRotation(cursor);
+    this.offers(cursor);
     this.serve(cursor);
     if (this.interest && cursor.hasMessages) {
       this.interest = false;

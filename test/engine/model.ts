@@ -294,6 +294,12 @@ export class Model {
     return Math.min(...this.#happenings().map(({ at }) => at), Infinity);
   }
 
+  /** When something is next given up for its age or for idleness. */
+  get nextLookAt(): number {
+    const looks = this.#happenings().filter(({ rank }) => rank !== LEASE && rank !== POP);
+    return Math.min(...looks.map(({ at }) => at), Infinity);
+  }
+
   /** Moves the clock; what has become due happens in the order in which it was due. */
   advance(now: number): void {
     this.now = now;

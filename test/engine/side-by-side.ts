@@ -90,7 +90,7 @@ export class SideBySide {
           () => this.model.dropGroup(op.queue, op.group),
         );
       case "advance":
-        return this.#advance(this.now + op.ms, op.late && this.#mayBeLate());
+        return this.#advance(this.now + op.ms, op.late && this.#mayBeLate(this.now + op.ms));
     }
   }
 
@@ -162,14 +162,12 @@ export class SideBySide {
   }
 
   /**
-   * Late timers replay in the order in which they were due. What that means for the age of messages and for windows is
-   * nobody's rule, so these are tried with timers on time.
+   * Late timers replay leases and parked pops in the order in which they were due. What lateness means for windows, and
+   * for the order in which idle things go, is nobody's rule: these are tried with timers on time.
    */
-  #mayBeLate(): boolean {
-    return [...this.model.queues.values()].every(
-      ({ options: { ttlSeconds, windowBuffer } }) =>
-        ttlSeconds === 0 && (windowBuffer.ms ?? 0) === 0 && (windowBuffer.count ?? 0) === 0,
-    );
+  #mayBeLate(target: number): boolean {
+    const windows = [...this.model.queues.values()].map(({ options }) => options.windowBuffer);
+    return this.model.nextLookAt > target && windows.every(({ ms, count }) => ms === 0 && count === 0);
   }
 
   #advance(target: number, late: boolean): void {
