@@ -71,7 +71,8 @@ export class Broker {
       try {
         return unwrap(await forwarded(this.#owner(owner).pop({ ...request, waitMs })));
       } catch (error) {
-        const mayRepark = error instanceof WaggleError && error.code === "ephemeral_forward_failed" && request.waitMs > 0;
+        const mayRepark =
+          error instanceof WaggleError && error.code === "ephemeral_forward_failed" && request.waitMs > 0;
         if (!mayRepark) throw error;
         if (Date.now() + REPARK_MS >= until) return { json: "", count: 0, handed: [] };
         await scheduler.wait(REPARK_MS);
@@ -162,7 +163,8 @@ async function forwarded<T>(call: Promise<T>): Promise<T> {
     return await call;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new WaggleError("ephemeral_forward_failed", `the owner of this queue could not be asked: ${reason}`, { cause });
+    throw new WaggleError("ephemeral_forward_failed", `the owner of this queue could not be asked: ${reason}`, {
+      cause,
+    });
   }
 }
-

@@ -50,7 +50,8 @@ export function readConfig(env: Env): Config {
 function parse(env: Env): Config {
   const number = (name: NumericVar, fallback: number, min: number, max: number): number => {
     const given = env[name];
-    const value = given === undefined ? fallback : typeof given === "number" || given.trim() !== "" ? Number(given) : NaN;
+    const value =
+      given === undefined ? fallback : typeof given === "number" || given.trim() !== "" ? Number(given) : NaN;
     if (Number.isInteger(value) && value >= min && value <= max) return value;
     throw new WaggleError(
       "bad_configuration",
@@ -59,7 +60,10 @@ function parse(env: Env): Config {
   };
   const auth = env.AUTH ?? "required";
   if (auth !== "required" && auth !== "off") {
-    throw new WaggleError("bad_configuration", `the var AUTH is ${JSON.stringify(auth)}; it must be "required" or "off"`);
+    throw new WaggleError(
+      "bad_configuration",
+      `the var AUTH is ${JSON.stringify(auth)}; it must be "required" or "off"`,
+    );
   }
   const gib = 1024 ** 3;
   return {

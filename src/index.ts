@@ -4,5 +4,6 @@ import { handle } from "./http/app.ts";
 export { Declarations } from "./objects/declarations.ts";
 export { Owner } from "./objects/owner.ts";
 export { Ephemeral } from "./rpc/ephemeral.ts";
+export type * from "./rpc/binding.ts";
 
 export default { fetch: handle } satisfies ExportedHandler<Env>;

@@ -16,11 +16,7 @@ interface Issue {
 }
 
 /** Checks a value against a schema; a violation is an error that names the field and says what is allowed. */
-export function parse<T>(
-  schema: z.core.$ZodType<T>,
-  value: unknown,
-  code: ErrorCode = "ephemeral_bad_request",
-): T {
+export function parse<T>(schema: z.core.$ZodType<T>, value: unknown, code: ErrorCode = "ephemeral_bad_request"): T {
   const result = z.safeParse(schema, value, { reportInput: true });
   if (result.success) return result.data;
   const [issue] = result.error.issues;
@@ -41,7 +37,8 @@ function describe(issue: Issue, schema: z.core.$ZodType): string {
     case "too_small":
       return `${where} must be at least ${issue.minimum}, not ${shown(issue.input)}`;
     case "too_big":
-      if (issue.origin === "array") return `${where} holds ${lengthOf(issue.input)} items; at most ${issue.maximum} are allowed`;
+      if (issue.origin === "array")
+        return `${where} holds ${lengthOf(issue.input)} items; at most ${issue.maximum} are allowed`;
       return `${where} must be at most ${issue.maximum}, not ${shown(issue.input)}`;
     case "custom":
       return `${where} ${issue.message}`;
@@ -81,6 +78,7 @@ function legalKeys(schema: z.core.$ZodType, path: readonly PropertyKey[]): strin
 }
 
 function shapeOf(schema: unknown): Record<string, unknown> | undefined {
-  const def = (schema as { _zod?: { def?: { shape?: Record<string, unknown>; innerType?: unknown } } } | undefined)?._zod?.def;
+  const def = (schema as { _zod?: { def?: { shape?: Record<string, unknown>; innerType?: unknown } } } | undefined)
+    ?._zod?.def;
   return def?.shape ?? (def?.innerType === undefined ? undefined : shapeOf(def.innerType));
 }

@@ -38,15 +38,18 @@ export class Deadlines {
    */
   run(now: number, settle: () => void): void {
     let instant = -Infinity;
-    for (let item = this.#heap.peek(); item !== undefined && item.dueAt <= now; item = this.#heap.peek()) {
-      if (item.dueAt > instant || item.rank > RANK.lease) {
-        settle();
-        instant = item.dueAt;
-        if (this.#heap.peek() !== item) continue;
+    // What is handed out at the end may leave something empty, and that may have been idle for long enough.
+    do {
+      for (let item = this.#heap.peek(); item !== undefined && item.dueAt <= now; item = this.#heap.peek()) {
+        if (item.dueAt > instant || item.rank > RANK.lease) {
+          settle();
+          instant = item.dueAt;
+          if (this.#heap.peek() !== item) continue;
+        }
+        this.#heap.remove(item);
+        item.onDue();
       }
-      this.#heap.remove(item);
-      item.onDue();
-    }
-    settle();
+      settle();
+    } while (this.next <= now);
   }
 }

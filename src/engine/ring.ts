@@ -142,7 +142,14 @@ export class Ring implements Due {
     this.messages.remove(message);
     this.bytes -= message.bytes;
     this.queue.held(-1, -message.bytes, -(message.width + COST.message));
-    if (this.messages.size === 0 && this.slot < 0) this.watch();
+    if (this.messages.size === 0) this.#watchIdleness();
+  }
+
+  /** The last message of a ring has gone: unless an earlier look is due anyway, its idleness arms the next one. */
+  #watchIdleness(): void {
+    const { context } = this.queue;
+    const idleAt = this.touchedAt + context.settings.implicitIdleMs;
+    if (this.slot < 0 || this.dueAt > idleAt) context.deadlines.arm(this, idleAt);
   }
 
   /** Arms the next look: at the age of the oldest message, or at idleness once there is none. */

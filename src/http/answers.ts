@@ -12,7 +12,10 @@ export function rawJson(body: string | Uint8Array<ArrayBuffer>, status = 200): R
 
 /** Every failure, whatever its cause, in the one envelope `{error, code}`. */
 export function failure(code: ErrorCode, error: string, headers: Record<string, string> = {}): Response {
-  return new Response(JSON.stringify({ error, code }), { status: STATUS[code], headers: { ...JSON_HEADERS, ...headers } });
+  return new Response(JSON.stringify({ error, code }), {
+    status: STATUS[code],
+    headers: { ...JSON_HEADERS, ...headers },
+  });
 }
 
 export function failureOf(error: unknown): Response {

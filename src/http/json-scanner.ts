@@ -150,7 +150,8 @@ export class JsonScanner {
       if (code === BACKSLASH) {
         const escaped = text.charCodeAt(++at);
         if (escaped === 0x75) {
-          for (let digit = 0; digit < 4; digit++) if (!isHex(text.charCodeAt(++at))) this.#failAt(at, "expected a hex digit");
+          for (let digit = 0; digit < 4; digit++)
+            if (!isHex(text.charCodeAt(++at))) this.#failAt(at, "expected a hex digit");
         } else if (!isEscape(escaped)) {
           this.#failAt(at, "expected an escape");
         }

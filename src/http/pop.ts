@@ -40,12 +40,7 @@ async function guard(
   const leave = () => ctx.waitUntil(broker.cancel(request).catch(ignored));
   signal.addEventListener("abort", leave);
   // Only a context that is kept alive hears that its caller has gone.
-  ctx.waitUntil(
-    popped.then(
-      (answer) => (signal.aborted ? broker.release(request, answer) : undefined),
-      ignored,
-    ),
-  );
+  ctx.waitUntil(popped.then((answer) => (signal.aborted ? broker.release(request, answer) : undefined), ignored));
   try {
     return await popped;
   } finally {

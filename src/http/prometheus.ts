@@ -10,17 +10,49 @@ export function prometheus(owners: readonly OwnerCounters[]): string {
     group_idle: sum(({ groupIdleOwed }) => groupIdleOwed),
   };
   return [
-    counter("pushed_total", "Messages accepted.", sum(({ pushed }) => pushed)),
-    counter("popped_total", "Messages handed out, repeats included.", sum(({ popped }) => popped)),
-    counter("acked_total", "Messages acknowledged.", sum(({ acked }) => acked)),
-    counter("redelivered_total", "Messages that came back, by lease expiry or on request.", sum((o) => o.redelivered)),
+    counter(
+      "pushed_total",
+      "Messages accepted.",
+      sum(({ pushed }) => pushed),
+    ),
+    counter(
+      "popped_total",
+      "Messages handed out, repeats included.",
+      sum(({ popped }) => popped),
+    ),
+    counter(
+      "acked_total",
+      "Messages acknowledged.",
+      sum(({ acked }) => acked),
+    ),
+    counter(
+      "redelivered_total",
+      "Messages that came back, by lease expiry or on request.",
+      sum((o) => o.redelivered),
+    ),
     head("dropped_total", "Messages that left unacknowledged, by cause.", "counter"),
     ...Object.entries(dropped).map(([cause, value]) => `waggle_ephemeral_dropped_total{cause="${cause}"} ${value}`),
-    counter("forwarded_total", "Calls that owners made to each other.", sum(({ forwarded }) => forwarded)),
-    counter("wipes_total", "Owners that started after a life that ended with contents.", sum(({ wipes }) => wipes)),
-    gauge("bytes", "Payload bytes held.", sum(({ bytes }) => bytes)),
+    counter(
+      "forwarded_total",
+      "Calls that owners made to each other.",
+      sum(({ forwarded }) => forwarded),
+    ),
+    counter(
+      "wipes_total",
+      "Owners that started after a life that ended with contents.",
+      sum(({ wipes }) => wipes),
+    ),
+    gauge(
+      "bytes",
+      "Payload bytes held.",
+      sum(({ bytes }) => bytes),
+    ),
     gauge("queues", "Queues held.", new Set(owners.flatMap(({ queues }) => queues)).size),
-    gauge("parked_pops", "Pops that wait for messages.", sum(({ parkedPops }) => parkedPops)),
+    gauge(
+      "parked_pops",
+      "Pops that wait for messages.",
+      sum(({ parkedPops }) => parkedPops),
+    ),
     "",
   ].join("\n");
 }

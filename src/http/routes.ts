@@ -12,4 +12,3 @@ export interface Call {
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export type Route = [method: Method, path: string, handler: (call: Call) => Promise<Response>];
-

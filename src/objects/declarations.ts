@@ -33,7 +33,9 @@ export class Declarations extends DurableObject<Env> {
   ephemeralHomedAt(owner: number, owners: number): Declaration[] {
     const placement = new Placement(owners);
     const homed: Declaration[] = [];
-    for (const row of this.#sql.exec<{ queue: string; options: string }>("SELECT queue, options FROM ephemeral_queues")) {
+    for (const row of this.#sql.exec<{ queue: string; options: string }>(
+      "SELECT queue, options FROM ephemeral_queues",
+    )) {
       if (placement.home(row.queue) !== owner) continue;
       homed.push({ queue: row.queue, options: declaredOptions.parse(JSON.parse(row.options)) });
     }

@@ -164,7 +164,10 @@ export class Gather implements ParkedElsewhere {
     // The engine may be in the middle of a step: it is spoken to again only after that.
     await Promise.resolve();
     const request = { queue: group.queue.name, group: group.name, autoAck: head.autoAck };
-    const demand = Math.min(MAX_ITEMS, waiters.reduce((sum, waiter) => sum + waiter.batch, 0));
+    const demand = Math.min(
+      MAX_ITEMS,
+      waiters.reduce((sum, waiter) => sum + waiter.batch, 0),
+    );
     const batch = new Batch(demand);
     const owners = [this.#peers.self, ...state.available.keys()];
     const first = state.turn++ % owners.length;

@@ -87,9 +87,16 @@ export class Owner extends DurableObject<Env> {
 
   // What the router asks for.
 
-  async push(queue: string, partition: string, payloads: string[] | Uint8Array[], isAscii: boolean): Promise<Refusal | null> {
+  async push(
+    queue: string,
+    partition: string,
+    payloads: string[] | Uint8Array[],
+    isAscii: boolean,
+  ): Promise<Refusal | null> {
     if (!this.#isOpen(queue)) await this.#open(queue);
-    const texts = payloads.map((payload) => (typeof payload === "string" ? payload : new TextDecoder().decode(payload)));
+    const texts = payloads.map((payload) =>
+      typeof payload === "string" ? payload : new TextDecoder().decode(payload),
+    );
     return this.#turn((engine) => engine.push(queue, partition, texts, isAscii));
   }
 
@@ -101,7 +108,8 @@ export class Owner extends DurableObject<Env> {
       if (refusal !== null) return refusal;
     }
     const reachesOthers = partition === null && this.#home.others(queue).length > 0;
-    const answer = reachesOthers && waitMs === 0 ? await this.#gather.pop(request) : await this.#popHere(request, reachesOthers);
+    const answer =
+      reachesOthers && waitMs === 0 ? await this.#gather.pop(request) : await this.#popHere(request, reachesOthers);
     if (isRefusal(answer)) return answer;
     return { json: pack(answer.items.join(",")), count: answer.count, handed: answer.handed };
   }

@@ -5,44 +5,12 @@ import type { Env } from "../config.ts";
 import { WaggleError } from "../contract/errors.ts";
 import { DEFAULT_PARTITION, MAX_BODY_BYTES, MAX_ITEMS, MAX_WAIT_MS } from "../contract/limits.ts";
 import { name } from "../contract/names.ts";
-import { declaredOptions, type DeclaredOptions } from "../contract/options.ts";
+import { declaredOptions } from "../contract/options.ts";
 import { parse } from "../contract/parse.ts";
 import { ackStatus, groupOf } from "../contract/requests.ts";
-import type { Outcome } from "../engine/engine.ts";
 import type { Listing } from "../listing.ts";
-import type { Depth } from "../objects/home.ts";
 import { unpack } from "../objects/protocol.ts";
-
-export type Verb = "push" | "pop" | "ack" | "configure" | "reset" | "delete" | "queues" | "depth";
-
-/** What a binding may be confined to, in the `props` of its service binding: only who deploys can set them. */
-export interface EphemeralProps {
-  /** The only queue that this binding can reach; a trailing `*` stands for any rest. */
-  queue?: string;
-  /** The only verbs that it can use. */
-  verbs?: Verb[];
-}
-
-export interface EphemeralMessage<T = unknown> {
-  id: string;
-  partition: string;
-  /** 1 at the first delivery to this group. */
-  attempts: number;
-  payload: T;
-}
-
-export interface PopOptions {
-  partition?: string;
-  group?: string;
-  /** 1 to 10,000 messages; 1 when absent. */
-  batch?: number;
-  /** Whether to wait for a message when there is none. */
-  wait?: boolean;
-  /** How long to wait, in ms, up to 300,000. */
-  timeout?: number;
-  /** Whether a message counts as consumed once it has been handed out. */
-  autoAck?: boolean;
-}
+import type { EphemeralBinding, EphemeralMessage, EphemeralProps, PopOptions, Settled, Verb } from "./binding.ts";
 
 const popOptions = z.strictObject({
   partition: z.optional(name),
@@ -74,7 +42,7 @@ const acked = z
   .check(z.maxLength(MAX_ITEMS));
 
 /**
- * Ephemeral queues for Workers, through a service binding:
+ * Ephemeral queues for Workers, through a service binding; {@link EphemeralBinding} says what each method does.
  *
  * ```toml
  * [[services]]
@@ -83,12 +51,9 @@ const acked = z
  * entrypoint = "Ephemeral"
  * props = { queue = "rpc-*", verbs = ["push", "pop", "ack"] }   # optional
  * ```
- *
- * Errors are `WaggleError`s with the `code` and `status` of the wire contract.
  */
-export class Ephemeral extends WorkerEntrypoint<Env, EphemeralProps> {
-  /** Appends payloads: each element *is* one payload, any value that JSON can hold. */
-  async push(queue: string, payloads: unknown[], options: { partition?: string } = {}): Promise<{ pushed: number }> {
+export class Ephemeral extends WorkerEntrypoint<Env, EphemeralProps> implements EphemeralBinding {
+  async push(...[queue, payloads, options = {}]: Parameters<EphemeralBinding["push"]>) {
     this.#permit("push", queue);
     const { partition = DEFAULT_PARTITION } = parse(pushOptions, options);
     const texts = parse(payloadList, payloads).map(toJson);
@@ -99,11 +64,7 @@ export class Ephemeral extends WorkerEntrypoint<Env, EphemeralProps> {
     return { pushed: texts.length };
   }
 
-  /** Hands out messages; with `wait`, parks until there are some or the time is over, and then answers with none. */
-  async pop<T = unknown>(
-    queue: string,
-    options: PopOptions = {},
-  ): Promise<{ queue: string; messages: EphemeralMessage<T>[] }> {
+  async pop<T = unknown>(queue: string, options: PopOptions = {}) {
     this.#permit("pop", queue);
     const { partition, group, batch = 1, wait = false, timeout, autoAck = false } = parse(popOptions, options);
     const broker = this.#broker;
@@ -119,49 +80,33 @@ export class Ephemeral extends WorkerEntrypoint<Env, EphemeralProps> {
     return { queue, messages: JSON.parse(`[${unpack(answer.json)}]`) as EphemeralMessage<T>[] };
   }
 
-  /**
-   * Settles popped messages, or their ids. A message brings its `attempts` along, so that an ack that comes too late
-   * cannot settle the delivery of somebody else.
-   */
-  async ack(
-    queue: string,
-    messages: (string | { id: string; attempts?: number; status?: "completed" | "retry" | "failed" })[],
-    options: { group?: string; status?: "completed" | "retry" | "failed" } = {},
-  ): Promise<{ results: { id: string; outcome: Outcome }[] }> {
+  async ack(...[queue, messages, options = {}]: Parameters<EphemeralBinding["ack"]>) {
     this.#permit("ack", queue);
     const { group, status } = parse(ackOptions, options);
     const acks = parse(acked, messages).map((message) => {
-      const { id, attempts, status: own }: { id: string; attempts?: number | undefined; status?: string | undefined } =
-        typeof message === "string" ? { id: message } : message;
+      const { id, attempts, status: own } = (typeof message === "string" ? { id: message } : message) as Settled;
       return { id, attempts, status: ackStatus(own ?? status) };
     });
     const outcomes = await this.#broker.ack(queue, groupOf(group), acks);
     return { results: acks.map(({ id }, index) => ({ id, outcome: outcomes[index] ?? "unknown" })) };
   }
 
-  /** Declares a queue with these options, in place of all earlier ones. */
-  async configure(
-    queue: string,
-    options: DeclaredOptions = {},
-  ): Promise<{ queue: string; options: DeclaredOptions; declared: true }> {
+  async configure(...[queue, options = {}]: Parameters<EphemeralBinding["configure"]>) {
     this.#permit("configure", queue);
     await this.#broker.configure(queue, parse(declaredOptions, options));
-    return { queue, options, declared: true };
+    return { queue, options, declared: true as const };
   }
 
-  /** Drops every message and lease of a queue. */
-  async reset(queue: string): Promise<{ queue: string; dropped: number }> {
+  async reset(queue: string) {
     this.#permit("reset", queue);
     return { queue, dropped: await this.#broker.reset(queue) };
   }
 
-  /** Removes a queue with its contents, groups and declaration. */
-  async delete(queue: string): Promise<{ queue: string; deleted: boolean; declared: boolean }> {
+  async delete(queue: string) {
     this.#permit("delete", queue);
     return { queue, ...(await this.#broker.delete(queue)) };
   }
 
-  /** Every queue that this binding can reach. */
   async queues(): Promise<Listing> {
     this.#permit("queues", null);
     const { queues } = await this.#broker.queues();
@@ -173,8 +118,7 @@ export class Ephemeral extends WorkerEntrypoint<Env, EphemeralProps> {
     };
   }
 
-  /** How much waits in a queue. */
-  async depth(queue: string, options: { group?: string } = {}): Promise<Depth> {
+  async depth(...[queue, options = {}]: Parameters<EphemeralBinding["depth"]>) {
     this.#permit("depth", queue);
     const { group } = parse(depthOptions, options);
     return this.#broker.depth(queue, group ?? null);
