@@ -21,6 +21,8 @@ export default defineConfig({
         plugins: [cloudflareTest({ wrangler: { configPath: "./wrangler.toml" } })],
         test: { name: "engine", include: ["test/engine/**/*.test.ts", "test/unit/**/*.test.ts"] },
       },
+      // Against real processes, from outside: raw `workerd`, `wrangler dev`, a build for deployment.
+      { test: { name: "process", include: ["test/process/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
       broker(1),
       broker(8),
     ],

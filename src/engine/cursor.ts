@@ -104,14 +104,14 @@ export class Cursor implements Linked<Cursor>, Due {
 
   /** The holder has finished with a message for good. */
   complete(delivery: Delivery): void {
-    this.#takeBack(delivery);
+    this.#takeFromHolder(delivery);
     this.#forget(delivery);
     this.ring.queue.context.counters.acked++;
   }
 
   /** The holder wants the message again. Returns false when that was the last attempt and the message is given up. */
   retry(delivery: Delivery): boolean {
-    this.#takeBack(delivery);
+    this.#takeFromHolder(delivery);
     return this.#handBack(delivery, "returned");
   }
 
@@ -135,6 +135,12 @@ export class Cursor implements Linked<Cursor>, Due {
     for (const delivery of this.deliveries.values()) this.messageDropped(delivery);
     this.ring.queue.context.deadlines.disarm(this);
     return held;
+  }
+
+  /** On the holder's word. A late one takes the message from under the parked pops that had it in hand. */
+  #takeFromHolder(delivery: Delivery): void {
+    if (delivery.state !== "leased") this.ring.queue.context.woken.add(this);
+    this.#takeBack(delivery);
   }
 
   /** Out of the leases or out of the line for another delivery, wherever it is. */

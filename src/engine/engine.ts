@@ -212,7 +212,7 @@ export class Engine {
       const batch = new Batch(request.batch);
       if (cursor === null) group.takeAny(batch, request.autoAck);
       else cursor.take(batch, request.autoAck);
-      queue.windowsEmptied(batch);
+      group.windowsEmptied(batch);
       if (batch.count > 0 || request.waitMs === 0) return batch;
     }
     return this.#park(request, group, cursor);
@@ -229,7 +229,7 @@ export class Engine {
     const { group } = queue.enter(null, claim.group);
     group.popped(null);
     group.takeAny(batch, claim.autoAck);
-    queue.windowsEmptied(batch);
+    group.windowsEmptied(batch);
     if (claim.interest) group.listenFor();
     return { batch, left: group.availableUpTo(MAX_ITEMS) };
   }

@@ -123,10 +123,11 @@ export class Group implements Due {
     if (this.#rotates) this.#enterRotation(cursor);
   }
 
-  /** A cursor of this group has something to hand over: whoever waits for it gets it at once. */
+  /** What a cursor of this group has to hand over has changed: whoever waits for it gets it at once. */
   messagesCame(cursor: Cursor): void {
     this.offers(cursor);
     this.serve(cursor);
+    if (!cursor.hasMessages) this.#reviewLines(cursor);
     if (this.interest && cursor.hasMessages) {
       this.interest = false;
       this.queue.context.effects.available(this.queue.name, this.name);
@@ -288,18 +289,41 @@ export class Group implements Due {
     if (waiter !== null && this.#isReady(waiter)) this.#serveFor(waiter);
   }
 
+  /** The same for the first in every line that could have had them from `cursor`. */
+  #reviewLines(cursor: Cursor): void {
+    if (this.queue.parkedPops === 0 || !this.queue.hasWindow) return;
+    this.reviewWindow(this.waiters.head);
+    this.reviewWindow(cursor.waiters?.head ?? null);
+  }
+
+  /** The same after this group was handed a batch, from whichever partitions. */
+  windowsEmptied(batch: Batch): void {
+    if (this.queue.parkedPops === 0 || !this.queue.hasWindow) return;
+    for (const { partition } of batch.handed) {
+      const cursor = this.queue.rings.get(partition)?.cursors.get(this.name);
+      if (cursor !== undefined) this.#reviewLines(cursor);
+    }
+  }
+
   /** The end of a parked pop's window or of its time. */
   waiterDue(waiter: Waiter): void {
-    const { now } = this.queue.context;
-    if (now < waiter.timeoutAt) {
+    const { context } = this.queue;
+    if (context.now < waiter.timeoutAt) {
+      // Whoever stands before it may not be ready yet: its own end stays armed.
+      context.deadlines.arm(waiter, waiter.timeoutAt);
       this.reviewWindow(waiter);
       return;
     }
+    // Of pops that are over at the same instant, the first come is the first served.
+    this.#serveFor(waiter);
+    if (context.waiters.get(waiter.id) !== waiter || waiter.detached) return;
     if (waiter.cursor === null && this.remoteAvailable > 0 && this.availableUpTo(1) === 0) {
       this.#gather();
       if (waiter.detached) return;
     }
-    this.answer(waiter, this.#takeFor(waiter));
+    const batch = this.#takeFor(waiter);
+    this.answer(waiter, batch);
+    this.windowsEmptied(batch);
   }
 
   /** The caller has gone: it takes nothing, and the next in line moves up. */
@@ -310,6 +334,8 @@ export class Group implements Due {
     }
     this.answer(waiter, new Batch(0));
     this.#serveFor(waiter);
+    // Within a window it may have held up pops of single partitions, too.
+    if (waiter.cursor === null && this.queue.hasWindow) for (const cursor of [...this.rotation]) this.serve(cursor);
   }
 
   /**

@@ -1,5 +1,4 @@
 import type { QueueOptions } from "../contract/options.ts";
-import type { Batch } from "./batch.ts";
 import { COST, type DropCause, type EngineContext } from "./context.ts";
 import type { Cursor } from "./cursor.ts";
 import { RANK, type Due } from "./deadlines.ts";
@@ -131,15 +130,6 @@ export class Queue implements Due {
     for (const group of this.groups.values()) group.watch();
     this.watch();
     this.serveParked();
-  }
-
-  /** The same after an answer took messages from any of its partitions. */
-  windowsEmptied(batch: Batch): void {
-    if (this.parkedPops === 0 || !this.hasWindow) return;
-    for (const { partition } of batch.handed) {
-      const ring = this.rings.get(partition);
-      if (ring !== undefined) this.reviewWindows(ring);
-    }
   }
 
   /** Looks again at every parked pop, after the rules or the whole contents have changed. */
