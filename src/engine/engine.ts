@@ -173,8 +173,11 @@ export class Engine {
   #reserve(name: string, partition: string | null, group: string | null, extra: number): Refusal | null {
     const queue = this.queues.get(name);
     let need = extra;
-    if (queue === undefined) need += COST.queue + (partition === null ? 0 : COST.ring) + (group === null ? 0 : COST.group);
-    else need += queue.costOf(partition, group);
+    if (queue !== undefined) need += queue.costOf(partition, group);
+    else {
+      need += COST.queue + (partition === null ? 0 : COST.ring) + (group === null ? 0 : COST.group);
+      if (partition !== null && group !== null) need += COST.cursor;
+    }
     if (need <= 0 || this.#config.hasRoom(need)) return null;
     this.#reclaim(name);
     if (this.#config.hasRoom(need)) return null;
@@ -207,7 +210,8 @@ export class Engine {
     if (isRefusal(found)) return found;
     const { queue, group, cursor } = found;
     group.popped(cursor);
-    const mayTake = request.waitMs === 0 || (!queue.hasWindow && group.waiters.size + (cursor?.waiters?.size ?? 0) === 0);
+    const mayTake =
+      request.waitMs === 0 || (!queue.hasWindow && group.waiters.size + (cursor?.waiters?.size ?? 0) === 0);
     if (mayTake) {
       const batch = new Batch(request.batch);
       if (cursor === null) group.takeAny(batch, request.autoAck);
@@ -399,5 +403,8 @@ export class Engine {
 
 function groupLimit(queue: Queue | undefined, group: string): Refusal | null {
   if (queue === undefined || queue.groups.size < MAX_GROUPS || queue.groups.has(group)) return null;
-  return refuse("too_many_groups", `queue ${JSON.stringify(queue.name)} has ${MAX_GROUPS} groups, the most it may have`);
+  return refuse(
+    "too_many_groups",
+    `queue ${JSON.stringify(queue.name)} has ${MAX_GROUPS} groups, the most it may have`,
+  );
 }

@@ -314,9 +314,9 @@ export class Group implements Due {
       this.reviewWindow(waiter);
       return;
     }
-    // Of pops that are over at the same instant, the first come is the first served.
-    this.#serveFor(waiter);
-    if (context.waiters.get(waiter.id) !== waiter || waiter.detached) return;
+    // Of pops whose windows and times end at the same instant, the first come is the first served.
+    if (this.queue.hasWindow && this.remoteAvailable === 0) this.#serveFor(waiter);
+    if (context.waiters.get(waiter.id) !== waiter) return;
     if (waiter.cursor === null && this.remoteAvailable > 0 && this.availableUpTo(1) === 0) {
       this.#gather();
       if (waiter.detached) return;
@@ -335,7 +335,9 @@ export class Group implements Due {
     this.answer(waiter, new Batch(0));
     this.#serveFor(waiter);
     // Within a window it may have held up pops of single partitions, too.
-    if (waiter.cursor === null && this.queue.hasWindow) for (const cursor of [...this.rotation]) this.serve(cursor);
+    if (waiter.cursor === null && this.queue.hasWindow) {
+      for (const cursor of Array.from(this.rotation)) this.serve(cursor);
+    }
   }
 
   /**

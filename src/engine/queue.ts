@@ -20,8 +20,8 @@ export class Queue implements Due {
   bytes = 0;
   parkedPops = 0;
   touchedAt: number;
-  /** Whether another owner holds a part of this queue, which its home must outlive. */
-  pinned = false;
+  #pinned = false;
+  #closed = false;
 
   constructor(
     readonly context: EngineContext,
@@ -43,7 +43,13 @@ export class Queue implements Due {
 
   /** Whether nothing would be lost if this queue were forgotten. */
   get isIdle(): boolean {
-    return !this.declared && this.length === 0 && this.parkedPops === 0 && !this.pinned;
+    return !this.declared && this.length === 0 && this.parkedPops === 0 && !this.#pinned;
+  }
+
+  /** Whether another owner holds a part of this queue, which its home must outlive. */
+  pin(pinned: boolean): void {
+    this.#pinned = pinned;
+    if (!pinned) this.watch();
   }
 
   ring(partition: string): Ring {
@@ -206,7 +212,8 @@ export class Queue implements Due {
 
   /** Arms the look at whether the queue can be collected. */
   watch(): void {
-    if (!this.declared) this.context.deadlines.arm(this, this.touchedAt + this.context.settings.implicitIdleMs);
+    if (!this.declared && !this.#closed)
+      this.context.deadlines.arm(this, this.touchedAt + this.context.settings.implicitIdleMs);
   }
 
   onDue(): void {
@@ -218,6 +225,7 @@ export class Queue implements Due {
 
   /** Takes everything down, except parked pops, which the caller has moved or ended. */
   close(): void {
+    this.#closed = true;
     for (const ring of this.rings.values()) this.removeRing(ring);
     for (const group of this.groups.values()) group.close();
     this.groups.clear();

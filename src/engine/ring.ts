@@ -131,7 +131,7 @@ export class Ring implements Due {
   #freePassed(from: Message | null): void {
     const { front } = this.positions;
     if (front === null) return;
-    for (let message = from; message !== null && message !== front.message; ) {
+    for (let message = from; message !== null && message !== front.message;) {
       const { next } = message;
       if (message.deliveries === null) this.#free(message);
       message = next;

@@ -92,16 +92,25 @@ export class Home {
   }
 
   async #askHoldings(): Promise<void> {
-    await Promise.all(
+    const held = await Promise.all(
       this.#peers.others.map(async (owner) => {
-        const stub = this.#peers.owner(owner);
-        for (const { queue, groups } of await stub.holdings(this.#peers.self)) {
-          this.#enroll(queue, owner, groups);
-          await stub.shareConfigure(queue, this.#declared.get(queue) ?? null);
-        }
+        const holdings = await this.#peers.owner(owner).holdings(this.#peers.self);
+        return holdings.map(({ queue, groups }) => ({ owner, queue, groups }));
       }),
     );
+    for (const { owner, queue, groups } of held.flat()) this.#enroll(queue, owner, groups);
     this.#surveyed = true;
+    // Not waited for: an owner may be about to register, which waits for this survey.
+    for (const { owner, queue } of held.flat()) void this.#bringUpToDate(owner, queue);
+  }
+
+  /** The last life may have ended while it told the others of a change. */
+  async #bringUpToDate(owner: number, queue: string): Promise<void> {
+    try {
+      await this.#peers.owner(owner).shareConfigure(queue, this.#declared.get(queue) ?? null);
+    } catch (error) {
+      console.warn({ event: "share_not_updated", queue, owner, error: String(error) });
+    }
   }
 
   others(queue: string): number[] {
@@ -124,7 +133,7 @@ export class Home {
     this.#registered.set(queue, owners.add(owner));
     return this.#turn((engine) => {
       const held = engine.queues.get(queue) ?? engine.configure(queue, this.#declared.get(queue) ?? null);
-      held.pinned = true;
+      held.pin(true);
       for (const name of groups) engine.addGroup(queue, name);
       for (const group of held.groups.values()) {
         group.pins.add(owner);
@@ -142,7 +151,7 @@ export class Home {
     this.#turn((engine) => {
       const held = engine.queues.get(queue);
       if (held === undefined) return;
-      held.pinned = owners.size > 0;
+      held.pin(owners.size > 0);
       for (const group of held.groups.values()) {
         group.unpin(owner);
         this.#parked.forget(group, owner);

@@ -102,9 +102,8 @@ export class Owner extends DurableObject<Env> {
 
   async pop(request: PopRequest): Promise<PopAnswer | Refusal> {
     const { queue, group, partition, waitMs } = request;
-    if (!this.#isOpen(queue)) await this.#open(queue);
-    if (!this.#engine.queues.get(queue)?.groups.has(group)) {
-      const refusal = await this.#admitGroup(queue, group);
+    if (!this.#isOpen(queue) || !this.#knowsGroup(queue, group)) {
+      const refusal = await this.#admit(queue, group);
       if (refusal !== null) return refusal;
     }
     const reachesOthers = partition === null && this.#home.others(queue).length > 0;
@@ -287,10 +286,21 @@ export class Owner extends DurableObject<Env> {
     if (!this.#home.isLoaded) await this.#home.load();
   }
 
-  /** A group pops here for the first time; its name must be known to the whole queue before it is answered. */
-  async #admitGroup(queue: string, group: string): Promise<Refusal | null> {
-    if (this.#peers.isHome(queue)) return this.#home.admitGroup(queue, group);
-    return this.#share.admitGroup(queue, group);
+  #knowsGroup(queue: string, group: string): boolean {
+    return this.#engine.queues.get(queue)?.groups.has(group) ?? false;
+  }
+
+  /** A group may pop here for the first time: its name must be known to the whole queue before that is answered. */
+  async #admit(queue: string, group: string): Promise<Refusal | null> {
+    await this.#open(queue);
+    if (this.#peers.isHome(queue)) return this.#knowsGroup(queue, group) ? null : this.#home.admitGroup(queue, group);
+    while (!this.#knowsGroup(queue, group)) {
+      const refusal = await this.#share.admitGroup(queue, group);
+      if (refusal !== null) return refusal;
+      // The queue may have been deleted meanwhile.
+      await this.#open(queue);
+    }
+    return null;
   }
 
   /** Tells the home of a queue that a group has messages here, until it does not want to hear more. */
