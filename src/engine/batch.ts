@@ -48,7 +48,7 @@ export class Batch {
   split(count: number): Batch {
     const part = new Batch(count);
     part.items.push(...this.items.splice(0, count));
-    for (let left = part.items.length; left > 0; ) {
+    for (let left = part.items.length; left > 0;) {
       const run = this.handed[0];
       if (run === undefined) break;
       const seqs = run.seqs.splice(0, left);

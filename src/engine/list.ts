@@ -37,7 +37,7 @@ export class List<T extends Linked<T>> {
   }
 
   *[Symbol.iterator](): Generator<T> {
-    for (let item = this.head; item !== null; ) {
+    for (let item = this.head; item !== null;) {
       const next: T | null = item.next;
       yield item;
       item = next;

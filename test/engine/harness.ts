@@ -75,14 +75,15 @@ export class Bench {
 
   /** Moves the clock, with every timer on time. */
   at(seconds: number): void {
-    for (let due = this.engine.nextDueAt; due <= seconds * 1000; due = this.engine.nextDueAt) this.engine.advance(due);
-    this.engine.advance(seconds * 1000);
+    const now = Math.round(seconds * 1000);
+    for (let due = this.engine.nextDueAt; due <= now; due = this.engine.nextDueAt) this.engine.advance(due);
+    this.engine.advance(now);
   }
 
   /** Pushes values into partition `p` of queue `q`, unless told otherwise. Answers the refusal's code. */
   push(values: unknown[], { queue = "q", partition = "p" } = {}): string | null {
-    const payloads = values.map((value) => JSON.stringify(value));
-    return codeOf(this.engine.push(queue, partition, payloads, false));
+    const texts = values.map((value) => JSON.stringify(value));
+    return codeOf(this.engine.push(queue, partition, texts, false));
   }
 
   request(request: Partial<PopRequest> = {}): Batch | Refusal | null {

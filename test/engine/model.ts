@@ -294,10 +294,20 @@ export class Model {
     return Math.min(...this.#happenings().map(({ at }) => at), Infinity);
   }
 
-  /** When something is next given up for its age or for idleness. */
-  get nextLookAt(): number {
-    const looks = this.#happenings().filter(({ rank }) => rank !== LEASE && rank !== POP);
-    return Math.min(...looks.map(({ at }) => at), Infinity);
+  /** Before when nothing can be given up for its age or for idleness, whatever leases and parked pops do. */
+  get quietUntil(): number {
+    const looks = [...this.queues.values()].flatMap(({ options, partitions, groups }) => {
+      const ageMs = options.ttlSeconds === 0 ? Infinity : options.ttlSeconds * 1000;
+      const idleMs = options.groupIdleSeconds === 0 ? Infinity : options.groupIdleSeconds * 1000;
+      return [...partitions.values()]
+        .flatMap(({ held, readers, touchedAt }) => [
+          touchedAt + this.settings.implicitIdleMs,
+          ...held.map(({ pushedAt }) => pushedAt + ageMs),
+          ...[...readers.values()].map(({ lastPopAt }) => lastPopAt + idleMs),
+        ])
+        .concat([...groups.values()].map(({ lastPopAt }) => lastPopAt + idleMs));
+    });
+    return Math.min(...looks, Infinity);
   }
 
   /** Moves the clock; what has become due happens in the order in which it was due. */
@@ -335,9 +345,7 @@ export class Model {
         for (const [name, reader] of readers) {
           const leased = reader.delivered.filter(({ state }) => state === "leased");
           for (const delivered of leased) {
-            add(delivered.leasedUntil, LEASE, () =>
-              this.#handBack(queue, partition, reader, delivered, "expired"),
-            );
+            add(delivered.leasedUntil, LEASE, () => this.#handBack(queue, partition, reader, delivered, "expired"));
           }
           const lastPopAt = Math.max(reader.lastPopAt, queue.groups.get(name)?.lastPopAt ?? 0);
           const isUsed = leased.length > 0 || this.#isParked(queue, name, partition.name);
@@ -383,9 +391,8 @@ export class Model {
   }
 
   #age(queue: ModelQueue, partition: Partition, ageMs: number): void {
-    for (const message of [...partition.held]) {
-      if (message.pushedAt + ageMs <= this.now) this.#drop(queue, partition, message, "ttl");
-    }
+    const aged = partition.held.filter(({ pushedAt }) => pushedAt + ageMs <= this.now);
+    for (const message of aged) this.#drop(queue, partition, message, "ttl");
   }
 
   #partitionIdle(queue: ModelQueue, partition: Partition): void {
@@ -394,7 +401,7 @@ export class Model {
       partition.touchedAt = this.now;
       return;
     }
-    for (const name of [...partition.readers.keys()]) this.#leave(queue, partition, name);
+    for (const name of partition.readers.keys()) this.#leave(queue, partition, name);
     queue.partitions.delete(partition.name);
   }
 
@@ -421,7 +428,7 @@ export class Model {
   /** Serves parked pops, first come first served; one that waits for more claims what it has in hand. */
   #serve(): void {
     const claimed = new Set<Reader>();
-    for (const waiter of [...this.parked]) {
+    for (const waiter of this.parked) {
       const queue = this.#queue(waiter.queue);
       const partitions = this.#partitionsOf(queue, waiter.partition).filter(
         (partition) => !claimed.has(readerOf(partition, waiter.group)),
@@ -698,7 +705,8 @@ function incarnationOf(id: string): string | null {
   const [kind, incarnation] = parts;
   const seq = parts.at(-1);
   const partition = parts.slice(2, -1).join(":");
-  if (parts.length < 4 || kind !== "e" || incarnation === undefined || seq === undefined || partition === "") return null;
+  if (parts.length < 4 || kind !== "e" || incarnation === undefined || seq === undefined || partition === "")
+    return null;
   if (incarnation === "" || incarnation.length > 16 || [...incarnation].some((c) => !"0123456789abcdef".includes(c)))
     return null;
   return String(Number(seq)) === seq && /^\d+$/.test(seq) ? incarnation : null;

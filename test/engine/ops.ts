@@ -49,11 +49,7 @@ export const MALFORMED = [
   "e:1a2b:Default:99999",
 ];
 
-const queue = fc.constantFrom(...QUEUES);
-const partition = fc.constantFrom(...PARTITIONS);
-const group = fc.constantFrom(...GROUPS);
 const pick = fc.nat(99);
-const batch = fc.constantFrom(1, 1, 2, 3, 10);
 const sometimes = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 1 });
 
 const options: fc.Arbitrary<DeclaredOptions> = fc
@@ -81,48 +77,121 @@ const pickedAck: fc.Arbitrary<PickedAck> = fc.record({
   ),
 });
 
-const payloadKinds = fc.array(fc.nat(5), { minLength: 1, maxLength: 4 });
+/** What a kind of run is about: which names it uses, and how often it does what. */
+interface Profile {
+  queues: string[];
+  partitions: string[];
+  groups: string[];
+  /** What the first queue is configured with at the start. */
+  declared: DeclaredOptions | null;
+  waitMs: number[];
+  /** How far the clock moves at once. */
+  ms: number[];
+  often: { push: number; pop: number; ack: number; advance: number; configure: number; rare: number };
+}
 
-const op: fc.Arbitrary<Op> = fc.oneof(
-  {
-    weight: 10,
-    arbitrary: fc.record({ op: fc.constant("push" as const), queue, partition, payloads: payloadKinds }),
-  },
-  {
-    weight: 12,
-    arbitrary: fc.record({
-      op: fc.constant("pop" as const),
-      queue,
-      partition: fc.option(partition, { nil: null, freq: 2 }),
-      group,
-      batch,
-      autoAck: fc.constantFrom(false, false, true),
-      waitMs: fc.constantFrom(0, 0, 0, 1, 500, 4000, 30_000),
-    }),
-  },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      op: fc.constant("ack" as const),
-      pick,
-      group: fc.option(group, { nil: null, freq: 1 }).map((other) => other),
-      acks: fc.array(pickedAck, { minLength: 1, maxLength: 4 }),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ op: fc.constant("release" as const), pick }) },
-  { weight: 1, arbitrary: fc.record({ op: fc.constant("cancel" as const), pick }) },
-  { weight: 3, arbitrary: fc.record({ op: fc.constant("configure" as const), queue, options }) },
-  { weight: 1, arbitrary: fc.record({ op: fc.constant("reset" as const), queue }) },
-  { weight: 1, arbitrary: fc.record({ op: fc.constant("remove" as const), queue }) },
-  { weight: 1, arbitrary: fc.record({ op: fc.constant("dropGroup" as const), queue, group }) },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      op: fc.constant("advance" as const),
-      ms: fc.constantFrom(1, 499, 500, 1000, 2000, 3000, 5000, 9000, 12_000, 16_000, 25_000),
-      late: fc.boolean(),
-    }),
-  },
-);
+const OFTEN = { push: 10, pop: 12, ack: 8, advance: 8, configure: 3, rare: 1 };
 
-export const ops = fc.array(op, { minLength: 1, maxLength: 60, size: "max" });
+const GENERAL: Profile = {
+  queues: QUEUES,
+  partitions: PARTITIONS,
+  groups: GROUPS,
+  declared: null,
+  waitMs: [0, 0, 0, 1, 500, 4000, 30_000],
+  ms: [1, 499, 500, 1000, 2000, 3000, 5000, 9000, 12_000, 16_000, 25_000],
+  often: OFTEN,
+};
+
+const PROFILES: Profile[] = [
+  GENERAL,
+  {
+    ...GENERAL,
+    queues: ["q1"],
+    partitions: PARTITIONS.slice(0, 2),
+    groups: ["g1", "g2"],
+    declared: { windowBuffer: { ms: 500, count: 3 }, leaseSeconds: 1 },
+    waitMs: [0, 500, 1500, 4000, 30_000],
+    ms: [1, 100, 200, 300, 499, 500, 1000],
+    often: { ...OFTEN, configure: 1, rare: 0.3 },
+  },
+  {
+    ...GENERAL,
+    queues: ["q0"],
+    partitions: PARTITIONS.slice(0, 2),
+    declared: { maxLength: 5, policy: "dropOldest", leaseSeconds: 5, ttlSeconds: 8 },
+    ms: [1, 500, 1000, 2000, 3000],
+    often: { ...OFTEN, push: 16, configure: 0.5, rare: 0.3 },
+  },
+  {
+    ...GENERAL,
+    queues: ["q0"],
+    declared: { groupIdleSeconds: 40, ttlSeconds: 60, leaseSeconds: 30 },
+    waitMs: [0, 0, 0, 4000],
+    ms: [1000, 5000, 9000, 12_000, 16_000],
+    often: { ...OFTEN, configure: 0.5, rare: 0.3 },
+  },
+  { ...GENERAL, queues: ["q0"], often: { ...OFTEN, configure: 0, rare: 0.5 } },
+  {
+    ...GENERAL,
+    queues: ["q0"],
+    partitions: PARTITIONS.slice(0, 2),
+    groups: ["g1", "g2"],
+    declared: { retryLimit: 2, leaseSeconds: 1 },
+    waitMs: [0, 0, 500, 4000],
+    ms: [1, 500, 1000],
+    often: { ...OFTEN, push: 4, ack: 12, configure: 0.5, rare: 0.5 },
+  },
+];
+
+function opsOf({ queues, partitions, groups, declared, waitMs, ms, often }: Profile): fc.Arbitrary<Op[]> {
+  const queue = fc.constantFrom(...queues);
+  const partition = fc.constantFrom(...partitions);
+  const group = fc.constantFrom(...groups);
+  const kinds: [number, fc.Arbitrary<Op>][] = [
+    [
+      often.push,
+      fc.record({
+        op: fc.constant("push" as const),
+        queue,
+        partition,
+        payloads: fc.array(fc.nat(5), { minLength: 1, maxLength: 4 }),
+      }),
+    ],
+    [
+      often.pop,
+      fc.record({
+        op: fc.constant("pop" as const),
+        queue,
+        partition: fc.option(partition, { nil: null, freq: 2 }),
+        group,
+        batch: fc.constantFrom(1, 1, 2, 3, 10),
+        autoAck: fc.constantFrom(false, false, true),
+        waitMs: fc.constantFrom(...waitMs),
+      }),
+    ],
+    [
+      often.ack,
+      fc.record({
+        op: fc.constant("ack" as const),
+        pick,
+        group: fc.option(group, { nil: null, freq: 1 }),
+        acks: fc.array(pickedAck, { minLength: 1, maxLength: 4 }),
+      }),
+    ],
+    [often.advance, fc.record({ op: fc.constant("advance" as const), ms: fc.constantFrom(...ms), late: fc.boolean() })],
+    [often.configure, fc.record({ op: fc.constant("configure" as const), queue, options })],
+    [often.rare, fc.record({ op: fc.constant("release" as const), pick })],
+    [often.rare, fc.record({ op: fc.constant("cancel" as const), pick })],
+    [often.rare, fc.record({ op: fc.constant("reset" as const), queue })],
+    [often.rare, fc.record({ op: fc.constant("remove" as const), queue })],
+    [often.rare, fc.record({ op: fc.constant("dropGroup" as const), queue, group })],
+  ];
+  const op = fc.oneof(...kinds.map(([weight, arbitrary]) => ({ weight: Math.round(weight * 10), arbitrary })));
+  const list = fc.array(op, { minLength: 1, maxLength: 60, size: "max" });
+  const [first] = queues;
+  if (declared === null || first === undefined) return list;
+  return list.map((later) => [{ op: "configure", queue: first, options: declared }, ...later]);
+}
+
+/** A run's steps. */
+export const ops: fc.Arbitrary<Op[]> = fc.oneof(...PROFILES.map(opsOf));
