@@ -1,10 +1,11 @@
 import { MAX_ANSWER_BYTES } from "../contract/limits.ts";
 import type { Message } from "./message.ts";
 
-/** Messages of one partition, by their sequence numbers. */
+/** Deliveries of one partition: which messages, and the how manieth delivery of each. */
 export interface Handed {
   partition: string;
   seqs: number[];
+  attempts: number[];
 }
 
 /**
@@ -52,7 +53,7 @@ export class Batch {
       const run = this.handed[0];
       if (run === undefined) break;
       const seqs = run.seqs.splice(0, left);
-      part.handed.push({ partition: run.partition, seqs });
+      part.handed.push({ partition: run.partition, seqs, attempts: run.attempts.splice(0, left) });
       left -= seqs.length;
       if (run.seqs.length === 0) this.handed.shift();
     }
@@ -64,7 +65,11 @@ export class Batch {
     this.items.push(`${wire.idPrefix}${message.seq}${wire.idSuffix}${attempts},"payload":${message.payload}}`);
     this.#bytes += message.bytes;
     const last = this.handed.at(-1);
-    if (last !== undefined && last.partition === partition) last.seqs.push(message.seq);
-    else this.handed.push({ partition, seqs: [message.seq] });
+    if (last === undefined || last.partition !== partition) {
+      this.handed.push({ partition, seqs: [message.seq], attempts: [attempts] });
+    } else {
+      last.seqs.push(message.seq);
+      last.attempts.push(attempts);
+    }
   }
 }

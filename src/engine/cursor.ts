@@ -54,7 +54,7 @@ export class Cursor implements Linked<Cursor>, Due {
   }
 
   get isParkedOn(): boolean {
-    return (this.waiters !== null && this.waiters.size > 0) || this.group.isParkedOn;
+    return (this.waiters !== null && this.waiters.size > 0) || this.group.parking.isOccupied;
   }
 
   get #returnedCount(): number {

@@ -6,7 +6,9 @@ import { COST, EngineContext, type Effects } from "./context.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Group } from "./group.ts";
 import { parseMessageId } from "./ids.ts";
+import { planEviction } from "./eviction.ts";
 import { Queue } from "./queue.ts";
+import { Room } from "./room.ts";
 import { weigh, type Weight } from "./text.ts";
 import { Waiter } from "./waiter.ts";
 
@@ -58,11 +60,6 @@ export interface EngineConfig {
   hasRoom: (bytes: number) => boolean;
 }
 
-/** How many queues one reclaim looks at: the cost of a full house is bounded per request. */
-const RECLAIM_LOOKS = 256;
-/** An inbox that was used this recently is left alone by a reclaim. */
-const RECLAIM_QUIET_MS = 5000;
-
 /**
  * The broker of one owner: every rule that a message lives by, over memory alone. It knows no runtime: the clock is
  * moved by {@link advance}, and what others must hear of goes through {@link Effects}.
@@ -71,12 +68,13 @@ export class Engine {
   readonly queues = new Map<string, Queue>();
   readonly #context: EngineContext;
   readonly #config: EngineConfig;
-  #hand: Iterator<Queue> = this.queues.values();
+  readonly #room: Room;
 
   constructor(config: EngineConfig) {
     this.#config = config;
     this.#context = new EngineContext(config.incarnation, config.settings, config.effects);
     this.#context.collect = (queue) => this.#collect(queue);
+    this.#room = new Room(this.#context, this.queues, config.hasRoom);
   }
 
   get counters() {
@@ -118,9 +116,10 @@ export class Engine {
       memory += weight.width;
     }
     const known = this.queues.get(name);
-    const evicted = this.#planEviction(known, name, partition, payloads.length, bytes);
+    const options = known?.options ?? effectiveOptions(null, this.#config.settings);
+    const evicted = planEviction(name, known, options, partition, payloads.length, bytes);
     if (isRefusal(evicted)) return evicted;
-    const refusal = this.#reserve(name, partition, null, memory - evicted.memory);
+    const refusal = this.#room.reserve(name, partition, null, memory - evicted.memory);
     if (refusal !== null) return refusal;
 
     const queue = known ?? this.#create(name);
@@ -138,68 +137,6 @@ export class Engine {
     return null;
   }
 
-  /** How much of the target partition must go for a batch to fit the queue's bounds; decided before anything is. */
-  #planEviction(
-    queue: Queue | undefined,
-    name: string,
-    partition: string,
-    count: number,
-    bytes: number,
-  ): { messages: number; memory: number } | Refusal {
-    const plan = { messages: 0, memory: 0 };
-    const { maxLength, maxBytes, policy } = queue?.options ?? effectiveOptions(null, this.#config.settings);
-    let length = (queue?.length ?? 0) + count;
-    let total = (queue?.bytes ?? 0) + bytes;
-    const fits = () => length <= maxLength && total <= maxBytes;
-    if (fits()) return plan;
-    const full = refuse(
-      "queue_full",
-      `queue ${JSON.stringify(name)} holds ${queue?.length ?? 0} messages (${queue?.bytes ?? 0} bytes) and has no room for ${count} more (${bytes} bytes): maxLength is ${maxLength}, maxBytes is ${maxBytes}`,
-    );
-    const ring = queue?.rings.get(partition);
-    if (policy === "reject" || ring === undefined) return full;
-    if (length - ring.messages.size > maxLength || total - ring.bytes > maxBytes) return full;
-    for (const message of ring.messages) {
-      if (fits()) break;
-      plan.messages++;
-      plan.memory += message.width + COST.message;
-      length--;
-      total -= message.bytes;
-    }
-    return plan;
-  }
-
-  /** Makes sure that there is memory for `extra` bytes and for what would have to be created. */
-  #reserve(name: string, partition: string | null, group: string | null, extra: number): Refusal | null {
-    const queue = this.queues.get(name);
-    let need = extra;
-    if (queue !== undefined) need += queue.costOf(partition, group);
-    else {
-      need += COST.queue + (partition === null ? 0 : COST.ring) + (group === null ? 0 : COST.group);
-      if (partition !== null && group !== null) need += COST.cursor;
-    }
-    if (need <= 0 || this.#config.hasRoom(need)) return null;
-    this.#reclaim(name);
-    if (this.#config.hasRoom(need)) return null;
-    return refuse(
-      "ephemeral_unavailable",
-      "this broker holds as many ephemeral messages as it may (EPHEMERAL_MAX_BYTES); consume some, or try again later",
-    );
-  }
-
-  /** Forgets spent inboxes before their time, so that a burst of them is not turned away while they hold nothing. */
-  #reclaim(spare: string): void {
-    for (let looks = 0; looks < RECLAIM_LOOKS; looks++) {
-      const { value: queue, done } = this.#hand.next();
-      if (done) {
-        this.#hand = this.queues.values();
-        return;
-      }
-      const isQuiet = this.#context.now - queue.touchedAt >= RECLAIM_QUIET_MS;
-      if (isQuiet && queue.isIdle && queue.name !== spare) this.#collect(queue);
-    }
-  }
-
   /**
    * Hands messages to a group. Answers the batch, or null when the pop has been parked: its answer then comes, perhaps
    * before this returns, through `effects.answer`. Refused: `too_many_groups`, and `ephemeral_unavailable` when memory
@@ -211,12 +148,12 @@ export class Engine {
     const { queue, group, cursor } = found;
     group.popped(cursor);
     const mayTake =
-      request.waitMs === 0 || (!queue.hasWindow && group.waiters.size + (cursor?.waiters?.size ?? 0) === 0);
+      request.waitMs === 0 || (!queue.hasWindow && group.parking.waiters.size + (cursor?.waiters?.size ?? 0) === 0);
     if (mayTake) {
       const batch = new Batch(request.batch);
       if (cursor === null) group.takeAny(batch, request.autoAck);
       else cursor.take(batch, request.autoAck);
-      group.windowsEmptied(batch);
+      group.parking.windowsEmptied(batch);
       if (batch.count > 0 || request.waitMs === 0) return batch;
     }
     return this.#park(request, group, cursor);
@@ -233,7 +170,7 @@ export class Engine {
     const { group } = queue.enter(null, claim.group);
     group.popped(null);
     group.takeAny(batch, claim.autoAck);
-    group.windowsEmptied(batch);
+    group.parking.windowsEmptied(batch);
     if (claim.interest) group.listenFor();
     return { batch, left: group.availableUpTo(MAX_ITEMS) };
   }
@@ -248,7 +185,7 @@ export class Engine {
     }
     const { waiterId, batch, autoAck, waitMs } = request;
     const arrival = context.nextArrival++;
-    group.park(new Waiter(waiterId, group, cursor, batch, autoAck, context.now + waitMs, arrival));
+    group.parking.park(new Waiter(waiterId, group, cursor, batch, autoAck, context.now + waitMs, arrival));
     return null;
   }
 
@@ -260,7 +197,7 @@ export class Engine {
   ): { queue: Queue; group: Group; cursor: Cursor | null } | Refusal {
     const known = this.queues.get(name);
     if (known === undefined || known.costOf(partition, groupName) > 0) {
-      const refusal = groupLimit(known, groupName) ?? this.#reserve(name, partition, groupName, 0);
+      const refusal = groupLimit(known, groupName) ?? this.#room.reserve(name, partition, groupName, 0);
       if (refusal !== null) return refusal;
     }
     const queue = known ?? this.#create(name);
@@ -291,12 +228,13 @@ export class Engine {
   /** Takes back deliveries whose answer never reached anyone, as if they had not been made. */
   release(name: string, groupName: string, handed: readonly Handed[]): void {
     const rings = this.queues.get(name)?.rings;
-    for (const { partition, seqs } of handed) {
+    for (const { partition, seqs, attempts } of handed) {
       const cursor = rings?.get(partition)?.cursors.get(groupName);
-      for (const seq of seqs) {
+      seqs.forEach((seq, index) => {
         const delivery = cursor?.deliveries.get(seq);
-        if (delivery?.state === "leased") cursor?.release(delivery);
-      }
+        // A lease that ran out meanwhile may be somebody else's by now.
+        if (delivery?.state === "leased" && delivery.attempts === attempts[index]) cursor?.release(delivery);
+      });
     }
     this.#context.wake();
   }
@@ -304,7 +242,7 @@ export class Engine {
   /** Ends a parked pop whose caller has gone. */
   cancel(waiterId: string): void {
     const waiter = this.#context.waiters.get(waiterId);
-    if (waiter !== undefined) waiter.group.cancel(waiter);
+    if (waiter !== undefined) waiter.group.parking.cancel(waiter);
   }
 
   /** Creates a queue, or changes the options of a live one; null = implicit. */
@@ -321,7 +259,7 @@ export class Engine {
   addGroup(name: string, groupName: string): Refusal | null {
     const queue = this.queues.get(name);
     if (queue === undefined || queue.groups.has(groupName)) return null;
-    const refusal = groupLimit(queue, groupName) ?? this.#reserve(name, null, groupName, 0);
+    const refusal = groupLimit(queue, groupName) ?? this.#room.reserve(name, null, groupName, 0);
     if (refusal === null) queue.addGroup(groupName);
     return refusal;
   }
@@ -357,21 +295,21 @@ export class Engine {
    * deleted meanwhile has left them without a line: they start a new one.
    */
   resume(waiters: readonly Waiter[]): void {
-    for (const waiter of waiters) if (waiter.cancelled) waiter.group.answer(waiter, new Batch(0));
+    for (const waiter of waiters) if (waiter.cancelled) waiter.group.parking.answer(waiter, new Batch(0));
     const waiting = waiters.filter((waiter) => !waiter.cancelled);
     const group = waiting[0]?.group;
     if (group === undefined) return;
     if (this.queues.get(group.queue.name)?.groups.get(group.name) === group) {
-      group.reattach(waiting);
+      group.parking.reattach(waiting);
       return;
     }
-    for (const waiter of waiting) group.unpark(waiter);
+    for (const waiter of waiting) group.parking.unpark(waiter);
     this.#repark(waiting);
   }
 
   #unpark(chosen: (waiter: Waiter) => boolean): Waiter[] {
     const parked = [...this.#context.waiters.values()].filter((waiter) => !waiter.detached && chosen(waiter));
-    for (const waiter of parked) waiter.group.unpark(waiter);
+    for (const waiter of parked) waiter.group.parking.unpark(waiter);
     return parked;
   }
 
@@ -379,7 +317,7 @@ export class Engine {
     for (const { id, group, cursor, batch, autoAck, timeoutAt, arrival } of parked) {
       const queue = this.queues.get(group.queue.name) ?? this.#create(group.queue.name);
       const anew = queue.enter(cursor === null ? null : cursor.ring.partition, group.name);
-      anew.group.park(new Waiter(id, anew.group, anew.cursor, batch, autoAck, timeoutAt, arrival));
+      anew.group.parking.park(new Waiter(id, anew.group, anew.cursor, batch, autoAck, timeoutAt, arrival));
     }
   }
 

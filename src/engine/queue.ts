@@ -141,17 +141,17 @@ export class Queue implements Due {
   /** Looks again at every parked pop, after the rules or the whole contents have changed. */
   serveParked(): void {
     if (this.parkedPops === 0) return;
-    for (const group of this.listening) group.reviewWindow(group.waiters.head);
+    for (const group of this.listening) group.parking.reviewWindow(group.parking.waiters.head);
     for (const ring of this.rings.values()) {
-      for (const cursor of ring.parked) cursor.group.reviewWindow(cursor.waiters?.head ?? null);
+      for (const cursor of ring.parked) cursor.group.parking.reviewWindow(cursor.waiters?.head ?? null);
     }
   }
 
   /** Messages went away under pops parked on `ring`: windows with nothing in hand start anew. */
   reviewWindows(ring: Ring): void {
     if (this.parkedPops === 0 || !this.hasWindow) return;
-    for (const group of this.listening) group.reviewWindow(group.waiters.head);
-    for (const cursor of ring.parked) cursor.group.reviewWindow(cursor.waiters?.head ?? null);
+    for (const group of this.listening) group.parking.reviewWindow(group.parking.waiters.head);
+    for (const cursor of ring.parked) cursor.group.parking.reviewWindow(cursor.waiters?.head ?? null);
   }
 
   /** Drops every message and lease; groups, partitions and options stay. Answers how many messages went. */

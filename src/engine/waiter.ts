@@ -29,6 +29,6 @@ export class Waiter implements Linked<Waiter>, Due {
   ) {}
 
   onDue(): void {
-    this.group.waiterDue(this);
+    this.group.parking.due(this);
   }
 }

@@ -56,7 +56,7 @@ export class Gather implements ParkedElsewhere {
   #count(group: Group): void {
     let total = 0;
     for (const available of this.#of(group).available.values()) total += available;
-    group.remoteAvailable = total;
+    group.parking.remoteAvailable = total;
   }
 
   /** An answer from everywhere, at once. */
@@ -106,13 +106,13 @@ export class Gather implements ParkedElsewhere {
   available(queue: string, name: string, owner: number, count: number): boolean {
     const group = this.#group({ queue, group: name });
     if (group === undefined) return false;
-    if (!group.isParkedOn) {
+    if (!group.parking.isOccupied) {
       this.forget(group, owner);
       return false;
     }
     this.#of(group).available.set(owner, count);
     this.#count(group);
-    this.#turn(() => group.serveAny());
+    this.#turn(() => group.parking.serveAny());
     return true;
   }
 
@@ -121,7 +121,7 @@ export class Gather implements ParkedElsewhere {
     const { available } = this.#of(group);
     const unknown = this.#others(group.queue.name).filter((owner) => !available.has(owner));
     if (unknown.length > 0) void this.#ask(group, unknown);
-    else if (group.remoteAvailable > 0) this.#turn(() => group.serveAny());
+    else if (group.parking.remoteAvailable > 0) this.#turn(() => group.parking.serveAny());
   }
 
   async #ask(group: Group, owners: readonly number[]): Promise<void> {
@@ -130,12 +130,12 @@ export class Gather implements ParkedElsewhere {
       owners.map((owner) => this.#take(request, group, owner, new Batch(0), true)),
     );
     if (asked.some(({ status }) => status === "rejected")) this.#later(group);
-    this.#turn(() => group.serveAny());
+    this.#turn(() => group.parking.serveAny());
   }
 
   #later(group: Group): void {
     setTimeout(() => {
-      if (group.isParkedOn) this.attend(group);
+      if (group.parking.isOccupied) this.attend(group);
     }, RETRY_MS);
   }
 
@@ -158,7 +158,7 @@ export class Gather implements ParkedElsewhere {
   }
 
   async #serveOnce(group: Group, state: Elsewhere): Promise<void> {
-    const waiters = group.detach(group.queue.hasWindow ? 1 : group.remoteAvailable);
+    const waiters = group.parking.detach(group.queue.hasWindow ? 1 : group.parking.remoteAvailable);
     const [head] = waiters;
     if (head === undefined) return;
     // The engine may be in the middle of a step: it is spoken to again only after that.
@@ -192,7 +192,7 @@ export class Gather implements ParkedElsewhere {
       const unserved: Waiter[] = [];
       for (const waiter of waiters) {
         if (waiter.cancelled || batch.count === 0) unserved.push(waiter);
-        else group.answer(waiter, batch.split(waiter.batch));
+        else group.parking.answer(waiter, batch.split(waiter.batch));
       }
       engine.resume(unserved);
       return batch.handed;

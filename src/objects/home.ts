@@ -124,7 +124,7 @@ export class Home {
     return {
       options: this.#declared.get(queue) ?? null,
       groups: [...known.groups.keys()],
-      interest: [...known.groups.values()].filter((group) => group.isParkedOn).map((group) => group.name),
+      interest: [...known.groups.values()].filter((group) => group.parking.isOccupied).map((group) => group.name),
     };
   }
 
@@ -218,7 +218,7 @@ export class Home {
       }
       this.#turn((engine) => {
         for (const group of engine.queues.get(queue)?.groups.values() ?? []) {
-          if (group.isParkedOn) this.#parked.attend(group);
+          if (group.parking.isOccupied) this.#parked.attend(group);
         }
       });
       return { deleted: existed || declared, declared };
@@ -260,7 +260,7 @@ export class Home {
     return this.#turn((engine) => {
       const group = engine.queues.get(queue)?.groups.get(name);
       if (group === undefined) return Infinity;
-      return group.isParkedOn ? 0 : Date.now() - group.lastPopAt;
+      return group.parking.isOccupied ? 0 : Date.now() - group.lastPopAt;
     });
   }
 

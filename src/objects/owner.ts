@@ -122,7 +122,7 @@ export class Owner extends DurableObject<Env> {
       if (now !== null) return now;
       if (this.#cancelledEarly.delete(waiterId)) this.cancel(waiterId);
       const group = this.#engine.queues.get(request.queue)?.groups.get(request.group);
-      if (reachesOthers && group?.isParkedOn) this.#gather.attend(group);
+      if (reachesOthers && group?.parking.isOccupied) this.#gather.attend(group);
       return await promise;
     } finally {
       this.#parked.delete(waiterId);
