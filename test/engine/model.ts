@@ -216,11 +216,14 @@ export class Model {
     return "unknown";
   }
 
-  /** Deliveries that never arrived: they do not count. */
-  release(name: string, group: string, ids: readonly string[]): void {
+  /** Deliveries that never arrived: they do not count. One that ran out meanwhile is somebody else's by now. */
+  release(name: string, group: string, items: readonly { id: string; attempts: number }[]): void {
     for (const partition of this.queues.get(name)?.partitions.values() ?? []) {
       for (const delivered of partition.readers.get(group)?.delivered ?? []) {
-        if (delivered.state !== "leased" || !ids.includes(delivered.message.id ?? "")) continue;
+        const isMeant = items.some(
+          ({ id, attempts }) => id === delivered.message.id && attempts === delivered.attempts,
+        );
+        if (delivered.state !== "leased" || !isMeant) continue;
         delivered.state = "returned";
         delivered.attempts--;
       }

@@ -52,10 +52,9 @@ export class SideBySide {
       case "release": {
         const seen = recent(this.#seen, op.pick);
         if (seen === undefined) return;
-        const ids = seen.items.map(({ id }) => id);
         return this.#both(
           () => this.engine.release(seen.queue, seen.group, seen.handed),
-          () => this.model.release(seen.queue, seen.group, ids),
+          () => this.model.release(seen.queue, seen.group, seen.items),
         );
       }
       case "cancel": {
