@@ -18,6 +18,7 @@ export interface Env {
   EPHEMERAL_RETRY_LIMIT?: number | string;
   EPHEMERAL_IMPLICIT_IDLE_S?: number | string;
   EPHEMERAL_GROUP_IDLE_S?: number | string;
+  CHECKPOINT_MS?: number | string;
   POP_TIMEOUT_MS?: number | string;
 }
 
@@ -28,6 +29,8 @@ export interface Config {
   owners: number;
   /** Memory for ephemeral queues per isolate, in bytes. */
   maxBytes: number;
+  /** How old a message may get before it is written to the disk, in ms; 0 = memory only. */
+  checkpointMs: number;
   /** How long a waiting pop waits when it does not say. */
   popTimeoutMs: number;
   engine: EngineSettings;
@@ -70,6 +73,7 @@ function parse(env: Env): Config {
     auth,
     owners: number("OWNERS", 8, 1, 1024),
     maxBytes: number("EPHEMERAL_MAX_BYTES", 64 * 1024 * 1024, 1, gib),
+    checkpointMs: number("CHECKPOINT_MS", 1000, 0, 60_000),
     popTimeoutMs: number("POP_TIMEOUT_MS", 30_000, 0, MAX_WAIT_MS),
     engine: {
       queueMaxBytes: number("EPHEMERAL_QUEUE_MAX_BYTES", 16 * 1024 * 1024, 1, gib),

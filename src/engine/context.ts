@@ -2,6 +2,7 @@ import type { EngineSettings } from "../contract/options.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Batch } from "./batch.ts";
 import type { Cursor } from "./cursor.ts";
+import { Ledger } from "./ledger.ts";
 import type { Queue } from "./queue.ts";
 import type { Waiter } from "./waiter.ts";
 
@@ -49,6 +50,9 @@ export class EngineContext {
   /** Memory held, by the measure of {@link COST}. */
   memoryBytes = 0;
   readonly deadlines = new Deadlines();
+  readonly ledger = new Ledger();
+  /** Leases out, over all rings. */
+  leases = 0;
   /** Cursors that something came back to, and whose parked pops have not been looked at since. */
   readonly woken = new Set<Cursor>();
   readonly waiters = new Map<string, Waiter>();

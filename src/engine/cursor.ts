@@ -28,6 +28,8 @@ export class Cursor implements Linked<Cursor>, Due {
   readonly deliveries = new Map<number, Delivery>();
   leased = 0;
   lastPopAt: number;
+  /** What of it is on the disk. */
+  notedPopAt = -Infinity;
   /** Pops parked on this partition. */
   waiters: List<Waiter> | null = null;
   #returned: Heap<Delivery> | null = null;
@@ -93,6 +95,8 @@ export class Cursor implements Linked<Cursor>, Due {
     delivery.state = "leased";
     delivery.attempts = attempts;
     this.leased++;
+    context.leases++;
+    this.ring.changed();
     this.deliveries.set(delivery.message.seq, delivery);
     context.deadlines.arm(delivery, context.now + options.leaseSeconds * 1000);
   }
@@ -119,6 +123,7 @@ export class Cursor implements Linked<Cursor>, Due {
   release(delivery: Delivery): void {
     this.#takeBack(delivery);
     delivery.attempts--;
+    this.ring.changed();
     this.#wait(delivery, "returned");
   }
 
@@ -137,6 +142,16 @@ export class Cursor implements Linked<Cursor>, Due {
     return held;
   }
 
+  /** Puts back what a group had not settled when its owner went: it waits to be handed over again. */
+  restore(message: Message, attempts: number): void {
+    const delivery = new Delivery(this, message);
+    delivery.attempts = attempts;
+    delivery.state = "returned";
+    this.deliveries.set(message.seq, delivery);
+    this.#returned ??= new Heap(bySeq);
+    this.#returned.add(delivery);
+  }
+
   /** On the holder's word. A late one takes the message from under the parked pops that had it in hand. */
   #takeFromHolder(delivery: Delivery): void {
     if (delivery.state !== "leased") this.ring.queue.context.woken.add(this);
@@ -152,6 +167,7 @@ export class Cursor implements Linked<Cursor>, Due {
   #endLease(delivery: Delivery): void {
     this.ring.queue.context.deadlines.disarm(delivery);
     this.leased--;
+    this.ring.queue.context.leases--;
     if (this.leased === 0 && this.slot < 0) this.watchIdle();
   }
 
@@ -175,6 +191,7 @@ export class Cursor implements Linked<Cursor>, Due {
   }
 
   #forget(delivery: Delivery): void {
+    this.ring.changed();
     this.deliveries.delete(delivery.message.seq);
     delivery.unlink();
     this.ring.settled(delivery.message);

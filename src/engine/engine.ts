@@ -7,8 +7,11 @@ import type { Cursor } from "./cursor.ts";
 import type { Group } from "./group.ts";
 import { parseMessageId } from "./ids.ts";
 import { planEviction } from "./eviction.ts";
+import type { Ledger } from "./ledger.ts";
 import { Queue } from "./queue.ts";
+import { restoreQueue, restoreRing, type Restored, type StoredMessage } from "./restore.ts";
 import { Room } from "./room.ts";
+import { takeSnapshot, type Snapshot } from "./snapshot.ts";
 import { weigh, type Weight } from "./text.ts";
 import { Waiter } from "./waiter.ts";
 
@@ -319,6 +322,44 @@ export class Engine {
       const anew = queue.enter(cursor === null ? null : cursor.ring.partition, group.name);
       anew.group.parking.park(new Waiter(id, anew.group, anew.cursor, batch, autoAck, timeoutAt, arrival));
     }
+  }
+
+  /** What has to be written for a restart to find everything; the caller writes the messages first. */
+  get ledger(): Ledger {
+    return this.#context.ledger;
+  }
+
+  /** Whether nobody holds or waits for anything: without a request, nothing happens before the next deadline. */
+  get isQuiet(): boolean {
+    return this.#context.leases === 0 && this.#context.waiters.size === 0;
+  }
+
+  /** Whether there is anything that a restart would have to bring back. */
+  get keepsAnything(): boolean {
+    for (const queue of this.queues.values()) if (queue.isKept) return true;
+    return false;
+  }
+
+  snapshot(): Snapshot {
+    return takeSnapshot(this.queues.values());
+  }
+
+  /** Takes up what an earlier life wrote. Called once, before anything else. */
+  restore(
+    { queues, rings }: Snapshot,
+    messages: (queue: string, partition: string) => readonly StoredMessage[],
+    restored: Restored,
+    now: number,
+  ): void {
+    this.#context.now = now;
+    for (const state of queues) {
+      this.queues.set(state.queue, restoreQueue(this.#context, state, this.#config.isHome(state.queue), restored));
+    }
+    for (const state of rings) {
+      const queue = this.queues.get(state.queue);
+      if (queue !== undefined) restoreRing(queue, state, messages(state.queue, state.partition), restored);
+    }
+    this.ledger.settle();
   }
 
   #create(name: string, options: DeclaredOptions | null = null): Queue {

@@ -15,10 +15,14 @@ export class Group implements Due {
   slot = -1;
   readonly rank = RANK.group;
   readonly parking = new Parking(this);
+  /** What cursors that have gone had skipped. */
+  skippedBefore = 0;
   /** Rings with something for this group, in the order in which pops with no partition visit them. */
   readonly rotation = new List<Cursor>();
   /** The last pop with no partition: it counts as a pop of every partition. */
   lastPopAt: number;
+  /** What of it is on the disk. */
+  notedPopAt = -Infinity;
   /** The last pop by any route. */
   lastSeenAt: number;
   /** Whether the queue's home wants to hear of the next messages for this group; spent by telling it. */
@@ -29,7 +33,6 @@ export class Group implements Due {
   readonly pins = new Set<number>();
   /** In how many rings it has a cursor. */
   cursors = 0;
-  #skippedBefore = 0;
   #rotates = false;
 
   constructor(
@@ -43,7 +46,7 @@ export class Group implements Due {
 
   /** Messages evicted before this group was handed them, here. */
   get skipped(): number {
-    let skipped = this.#skippedBefore;
+    let skipped = this.skippedBefore;
     for (const cursor of this.#eachCursor()) skipped += cursor.skippedTotal;
     return skipped;
   }
@@ -75,6 +78,17 @@ export class Group implements Due {
     this.rotate();
   }
 
+  /** The same for a home that waits already: it is told at once of what is here. */
+  listenAtOnce(): void {
+    this.listenFor();
+    if (this.availableUpTo(1) > 0) this.#tellHome();
+  }
+
+  #tellHome(): void {
+    this.interest = false;
+    this.queue.context.effects.available(this.queue.name, this.name);
+  }
+
   /** An owner has forgotten this group. */
   unpin(owner: number): void {
     this.pins.delete(owner);
@@ -102,7 +116,7 @@ export class Group implements Due {
 
   cursorRemoved(cursor: Cursor, skipped: number): void {
     this.cursors--;
-    this.#skippedBefore += skipped;
+    this.skippedBefore += skipped;
     this.lastSeenAt = Math.max(this.lastSeenAt, cursor.lastPopAt);
     this.queue.context.memoryBytes -= COST.cursor;
     this.#leaveRotation(cursor);
@@ -119,10 +133,7 @@ export class Group implements Due {
     this.offers(cursor);
     this.parking.serve(cursor);
     if (!cursor.hasMessages) this.parking.review(cursor);
-    if (this.interest && cursor.hasMessages) {
-      this.interest = false;
-      this.queue.context.effects.available(this.queue.name, this.name);
-    }
+    if (this.interest && cursor.hasMessages) this.#tellHome();
   }
 
   /** Takes up to a batch from every ring that has something, one ring after the other. */
@@ -162,6 +173,7 @@ export class Group implements Due {
       cursor.ring.touchedAt = now;
     }
     this.queue.touchedAt = now;
+    this.queue.notePop(cursor ?? this);
   }
 
   /** Whether this owner may take the group for idle; if only the home can know, it is asked. */

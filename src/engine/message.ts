@@ -1,5 +1,6 @@
 import type { Cursor } from "./cursor.ts";
 import { RANK, type Due } from "./deadlines.ts";
+import type { Segment } from "./ledger.ts";
 import type { Linked } from "./list.ts";
 import type { Position } from "./positions.ts";
 import type { Ring } from "./ring.ts";
@@ -10,6 +11,8 @@ export class Message implements Linked<Message> {
   next: Message | null = null;
   /** Where the groups stand that are to be handed this message next. */
   position: Position | null = null;
+  /** What it was written with; null = it is only in memory. */
+  segment: Segment | null = null;
   /** What has been handed over and not settled, one entry per group. */
   deliveries: Delivery | null = null;
 

@@ -92,6 +92,25 @@ export class Positions {
     join(cursor, position);
   }
 
+  /** Places cursors anew over a whole log; `placed` goes from the oldest message to the end, which is null. */
+  restore(placed: readonly { cursor: Cursor; at: Message | null }[]): void {
+    for (const { cursor, at } of placed) {
+      let last = this.#list.tail;
+      if (last === null || last.message !== at) {
+        last = new Position(at);
+        if (at !== null) at.position = last;
+        this.#list.append(last);
+      }
+      join(cursor, last);
+    }
+    let position: Position | null = null;
+    for (let message = this.front?.message ?? null; message !== null; message = message.next) {
+      position = message.position ?? position;
+      if (position !== null) position.span++;
+      this.#ahead++;
+    }
+  }
+
   /** Moves a cursor over the `count` messages before `target`; null is the end. */
   advance(cursor: Cursor, target: Message | null, count: number): void {
     const from = cursor.position;

@@ -1,4 +1,5 @@
 import type { QueueOptions } from "../contract/options.ts";
+import { QUEUE_MODE } from "../contract/limits.ts";
 import { COST, type DropCause, type EngineContext } from "./context.ts";
 import type { Cursor } from "./cursor.ts";
 import { RANK, type Due } from "./deadlines.ts";
@@ -18,9 +19,12 @@ export class Queue implements Due {
   /** Messages held, leased ones included. */
   length = 0;
   bytes = 0;
+  /** How many of them are on the disk too. */
+  stored = 0;
   parkedPops = 0;
   touchedAt: number;
-  #pinned = false;
+  /** Other owners that hold a part of this queue; its home, which this then is, must outlive them. */
+  readonly holders = new Set<number>();
   #closed = false;
 
   constructor(
@@ -43,13 +47,22 @@ export class Queue implements Due {
 
   /** Whether nothing would be lost if this queue were forgotten. */
   get isIdle(): boolean {
-    return !this.declared && this.length === 0 && this.parkedPops === 0 && !this.#pinned;
+    return !this.declared && this.length === 0 && this.parkedPops === 0 && this.holders.size === 0;
   }
 
-  /** Whether another owner holds a part of this queue, which its home must outlive. */
-  pin(pinned: boolean): void {
-    this.#pinned = pinned;
-    if (!pinned) this.watch();
+  /** Another owner holds a part of this queue from now on, and will know all of its groups. */
+  addHolder(owner: number): void {
+    this.holders.add(owner);
+    for (const group of this.groups.values()) group.pins.add(owner);
+    this.changed();
+    this.context.ledger.isUrgent = true;
+  }
+
+  removeHolder(owner: number): void {
+    this.changed();
+    this.holders.delete(owner);
+    for (const group of this.groups.values()) group.unpin(owner);
+    this.watch();
   }
 
   ring(partition: string): Ring {
@@ -71,6 +84,7 @@ export class Queue implements Due {
       this.groups.set(name, group);
       for (const ring of this.rings.values()) ring.admit(group);
       group.watch();
+      this.changed();
     }
     return group;
   }
@@ -107,6 +121,26 @@ export class Queue implements Due {
     if (group === undefined) return;
     group.idleWordAt = this.context.now;
     group.lastPopAt = Math.max(group.lastPopAt, this.context.now - idleMs);
+  }
+
+  /** Whether a restart has to bring this queue back: the inbox of a single reply is not worth a row. */
+  get isKept(): boolean {
+    if (this.declared || this.stored > 0 || this.holders.size > 0) return true;
+    return this.groups.size > (this.groups.has(QUEUE_MODE) ? 1 : 0);
+  }
+
+  /** Groups, partitions or holders have changed. */
+  changed(): void {
+    if (this.isKept) this.context.ledger.change(this.context.now);
+  }
+
+  /**
+   * A pop that finds nothing changes nothing but the time at which a group counts as gone. That is written when it has
+   * moved by a quarter of that span, so that sleep does not make a group look idle that is not.
+   */
+  notePop(popper: { notedPopAt: number }): void {
+    const sloppyMs = this.options.groupIdleSeconds * 250;
+    if (sloppyMs > 0 && this.context.now - popper.notedPopAt > sloppyMs) this.changed();
   }
 
   held(messages: number, bytes: number, memory: number): void {
@@ -189,6 +223,7 @@ export class Queue implements Due {
       if (cursor !== undefined) ring.expel(cursor);
     }
     group.close();
+    this.changed();
     this.groups.delete(group.name);
   }
 
@@ -203,6 +238,7 @@ export class Queue implements Due {
   }
 
   removeRing(ring: Ring): void {
+    this.changed();
     ring.clear();
     for (const cursor of ring.cursors.values()) ring.expel(cursor);
     this.context.deadlines.disarm(ring);
@@ -225,6 +261,7 @@ export class Queue implements Due {
 
   /** Takes everything down, except parked pops, which the caller has moved or ended. */
   close(): void {
+    this.changed();
     this.#closed = true;
     for (const ring of this.rings.values()) this.removeRing(ring);
     for (const group of this.groups.values()) group.close();

@@ -2,6 +2,7 @@ import { COST, type DropCause } from "./context.ts";
 import { Cursor } from "./cursor.ts";
 import { RANK, type Due } from "./deadlines.ts";
 import type { Group } from "./group.ts";
+import type { Segment } from "./ledger.ts";
 import { List } from "./list.ts";
 import { Message } from "./message.ts";
 import { Positions } from "./positions.ts";
@@ -24,6 +25,10 @@ export class Ring implements Due {
   /** Cursors with pops parked on this partition alone. */
   readonly parked = new Set<Cursor>();
   bytes = 0;
+  /** The oldest message that was never written; all after it were not either. */
+  fresh: Message | null = null;
+  /** How many of the messages held are on the disk too. */
+  stored = 0;
   touchedAt: number;
   #wire: WireText | null = null;
 
@@ -53,6 +58,7 @@ export class Ring implements Due {
     const message = new Message(this, context.nextSeq++, payload, bytes, width, context.now);
     this.messages.append(message);
     this.positions.messageAppended(message);
+    if (this.fresh === null) this.#freshCame(message);
     this.bytes += bytes;
     this.queue.held(1, bytes, width + COST.message);
     if (this.messages.size === 1) this.#watchAge(message);
@@ -63,6 +69,17 @@ export class Ring implements Due {
     const { context, options } = this.queue;
     const tooOldAt = oldest.pushedAt + options.ttlSeconds * 1000;
     if (options.ttlSeconds > 0 && (this.slot < 0 || this.dueAt > tooOldAt)) context.deadlines.arm(this, tooOldAt);
+  }
+
+  /** Takes a message back, from the disk or, with no segment, from another owner. */
+  restoreMessage(message: Message, segment: Segment | null): void {
+    const { context } = this.queue;
+    this.messages.append(message);
+    this.bytes += message.bytes;
+    this.queue.held(1, message.bytes, message.width + COST.message);
+    context.nextSeq = Math.max(context.nextSeq, message.seq + 1);
+    if (segment !== null) this.noteStored(message, segment);
+    else if (this.fresh === null) this.#freshCame(message);
   }
 
   /** Wakes whoever waits for messages of this partition. */
@@ -81,11 +98,13 @@ export class Ring implements Due {
     this.cursors.set(group.name, cursor);
     group.cursorAdded(cursor);
     cursor.watchIdle();
+    this.queue.changed();
     return cursor;
   }
 
   /** Takes a group out. What only it still needed is freed, unless it was the last: with no group, all is kept. */
   expel(cursor: Cursor): void {
+    this.queue.changed();
     const held = cursor.close();
     this.cursors.delete(cursor.group.name);
     this.parked.delete(cursor);
@@ -100,6 +119,7 @@ export class Ring implements Due {
   /** Moves a cursor over `count` messages up to `target` and frees what nobody needs any more. */
   advance(cursor: Cursor, target: Message | null, count: number): void {
     const from = this.positions.front?.message ?? null;
+    this.changed();
     this.positions.advance(cursor, target, count);
     this.#freePassed(from);
   }
@@ -139,10 +159,40 @@ export class Ring implements Due {
   }
 
   #free(message: Message): void {
+    if (message === this.fresh) this.#freshGone(message.next);
+    if (message.segment !== null) {
+      this.changed();
+      message.segment.live--;
+      this.stored--;
+      this.queue.stored--;
+    }
     this.messages.remove(message);
     this.bytes -= message.bytes;
     this.queue.held(-1, -message.bytes, -(message.width + COST.message));
     if (this.messages.size === 0) this.#watchIdleness();
+  }
+
+  /** A message has been written, or read back. */
+  noteStored(message: Message, segment: Segment): void {
+    message.segment = segment;
+    segment.live++;
+    this.stored++;
+    this.queue.stored++;
+  }
+
+  #freshCame(message: Message): void {
+    this.fresh = message;
+    this.queue.context.ledger.fresh.add(this);
+  }
+
+  #freshGone(next: Message | null): void {
+    this.fresh = next;
+    if (next === null) this.queue.context.ledger.fresh.delete(this);
+  }
+
+  /** Where a group stands has changed; it matters to the disk only as far as the messages are there. */
+  changed(): void {
+    if (this.stored > 0) this.queue.context.ledger.change(this.queue.context.now);
   }
 
   /** The last message of a ring has gone: unless an earlier look is due anyway, its idleness arms the next one. */

@@ -42,6 +42,11 @@ export function prometheus(owners: readonly OwnerCounters[]): string {
       "Owners that started after a life that ended with contents.",
       sum(({ wipes }) => wipes),
     ),
+    counter(
+      "checkpoint_rows_total",
+      "Rows written for checkpoints.",
+      sum((o) => o.checkpointRows),
+    ),
     gauge(
       "bytes",
       "Payload bytes held.",

@@ -38,10 +38,10 @@ export interface ParkedElsewhere {
  * owner that holds a part has registered here first, so that options, groups and deletions reach all of a queue.
  */
 export class Home {
+  readonly #engine: Engine;
   readonly #turn: Turn;
   readonly #peers: Peers;
   readonly #parked: ParkedElsewhere;
-  readonly #registered = new Map<string, Set<number>>();
   readonly #declared = new Map<string, DeclaredOptions>();
   readonly #verbs = new KeyedMutex();
   #loading: Promise<void> | null = null;
@@ -50,7 +50,8 @@ export class Home {
   #surveyed: boolean;
 
   /** `surveyed` = the last life ended clean, so that no other owner can hold a part of a queue unknown to this one. */
-  constructor(turn: Turn, peers: Peers, parked: ParkedElsewhere, surveyed: boolean) {
+  constructor(engine: Engine, turn: Turn, peers: Peers, parked: ParkedElsewhere, surveyed: boolean) {
+    this.#engine = engine;
     this.#turn = turn;
     this.#peers = peers;
     this.#parked = parked;
@@ -77,6 +78,10 @@ export class Home {
       for (const { queue, options } of declarations) {
         this.#declared.set(queue, options);
         engine.configure(queue, options);
+      }
+      // A checkpoint may be older than the end of a declaration.
+      for (const { name, declared, isHome } of engine.queues.values()) {
+        if (isHome && declared && !this.#declared.has(name)) engine.configure(name, null);
       }
     });
     this.#loaded = true;
@@ -113,8 +118,9 @@ export class Home {
     }
   }
 
+  /** The other owners that hold a part of a queue. */
   others(queue: string): number[] {
-    return [...(this.#registered.get(queue) ?? [])];
+    return [...(this.#engine.queues.get(queue)?.holders ?? [])];
   }
 
   /** Lets an owner hold a part of a queue. */
@@ -129,33 +135,21 @@ export class Home {
   }
 
   #enroll(queue: string, owner: number, groups: readonly string[]): Queue {
-    const owners = this.#registered.get(queue) ?? new Set();
-    this.#registered.set(queue, owners.add(owner));
     return this.#turn((engine) => {
       const held = engine.queues.get(queue) ?? engine.configure(queue, this.#declared.get(queue) ?? null);
-      held.pin(true);
       for (const name of groups) engine.addGroup(queue, name);
-      for (const group of held.groups.values()) {
-        group.pins.add(owner);
-        this.#parked.forget(group, owner);
-      }
+      held.addHolder(owner);
+      for (const group of held.groups.values()) this.#parked.forget(group, owner);
       return held;
     });
   }
 
   /** An owner holds nothing of a queue any more. */
   unregister(queue: string, owner: number): void {
-    const owners = this.#registered.get(queue);
-    if (owners === undefined || !owners.delete(owner)) return;
-    if (owners.size === 0) this.#registered.delete(queue);
     this.#turn((engine) => {
       const held = engine.queues.get(queue);
-      if (held === undefined) return;
-      held.pin(owners.size > 0);
-      for (const group of held.groups.values()) {
-        group.unpin(owner);
-        this.#parked.forget(group, owner);
-      }
+      held?.removeHolder(owner);
+      for (const group of held?.groups.values() ?? []) this.#parked.forget(group, owner);
     });
   }
 
@@ -174,7 +168,7 @@ export class Home {
       const refusal = this.#turn((engine) => {
         const refused = engine.addGroup(queue, group);
         const added = engine.queues.get(queue)?.groups.get(group);
-        for (const owner of this.others(queue)) added?.pins.add(owner);
+        for (const owner of engine.queues.get(queue)?.holders ?? []) added?.pins.add(owner);
         return refused;
       });
       if (refusal === null) await this.#tell(queue, (owner) => owner.shareAddGroup(queue, group), from);
@@ -207,9 +201,8 @@ export class Home {
       await this.#survey();
       const declared = await this.#peers.declarations().removeEphemeral(queue);
       this.#declared.delete(queue);
-      let existed = this.#turn((engine) => engine.remove(queue));
       const owners = this.others(queue);
-      this.#registered.delete(queue);
+      let existed = this.#turn((engine) => engine.remove(queue));
       for (const owner of owners) {
         const removed = await this.#peers.owner(owner).shareRemove(queue);
         existed ||= removed.existed;

@@ -1,74 +1,156 @@
 import type { Engine } from "../engine/engine.ts";
+import type { Journal, LastLife } from "./journal.ts";
 
 /** A pending timer keeps an object from being evicted for 15 minutes at the most; a new one is set well before. */
 const AWAKE_MS = 10 * 60 * 1000;
-
-interface Mark {
-  /** Whether the last life held anything when it was last heard of. */
-  open: boolean;
-  /** Lives that ended while they held something. */
-  wipes: number;
-}
+/** After this long with nothing to do an owner lets itself be evicted. */
+const QUIET_MS = 5000;
+/** While an owner might lose something, an alarm brings it back at the latest this long after a crash. */
+const BACKSTOP_MS = 5 * 60 * 1000;
+/** After an alarm that failed. */
+const ALARM_RETRY_MS = 10_000;
 
 /**
- * How long an owner lives. While it holds anything it keeps a timer, which serves its deadlines and keeps it in memory;
- * once it holds nothing it may go. A mark in its storage says which of the two it was, so that a start after an unclean
- * end is known and counted.
+ * How long an owner lives. While it has work it keeps a timer, which serves its deadlines, writes its checkpoints and
+ * keeps it in memory. Once everything is written, nothing is leased and nobody is parked, it goes to sleep: no timer, one
+ * alarm at the earliest deadline, and its contents on the disk. `checkpointMs = 0` keeps everything in memory only, and
+ * so keeps the owner awake for as long as it holds anything.
  */
 export class Life {
-  readonly startedClean: boolean;
+  readonly lastLife: LastLife;
   readonly #storage: DurableObjectStorage;
   readonly #engine: Engine;
+  readonly #journal: Journal;
   readonly #wake: () => void;
-  #mark: Mark;
+  /** How old a change may get before it is written; the write itself takes a moment, too. */
+  readonly #leadMs: number;
   #timer: number | null = null;
   #timerAt = Infinity;
+  /** When to look whether something has to be written. */
+  #lookAt = Infinity;
+  #sleepAt = Infinity;
+  #backstopAt = 0;
 
-  constructor(storage: DurableObjectStorage, name: string, engine: Engine, wake: () => void) {
+  constructor(
+    storage: DurableObjectStorage,
+    engine: Engine,
+    journal: Journal,
+    { name, checkpointMs, wake }: { name: string; checkpointMs: number; wake: () => void },
+  ) {
     this.#storage = storage;
     this.#engine = engine;
+    this.#journal = journal;
     this.#wake = wake;
-    const last = storage.kv.get<Mark>("life") ?? { open: false, wipes: 0 };
-    this.startedClean = !last.open;
-    this.#mark = last.open ? { open: false, wipes: last.wipes + 1 } : last;
-    if (!last.open) return;
-    console.warn({ event: "wiped", owner: name, wipes: this.#mark.wipes });
-    this.#write();
-  }
-
-  get wipes(): number {
-    return this.#mark.wipes;
-  }
-
-  /** Called after every step: sets the timer for the earliest deadline, and the mark when it has changed. */
-  settle(): void {
-    const holds = this.#engine.queues.size > 0;
-    if (holds !== this.#mark.open) {
-      this.#mark = { ...this.#mark, open: holds };
-      this.#write();
-    }
-    if (!holds) {
-      this.#stop();
-      return;
-    }
+    this.#leadMs = checkpointMs * 0.9;
     const now = Date.now();
-    const at = Math.min(this.#engine.nextDueAt, now + AWAKE_MS);
+    this.lastLife = journal.restore(now);
+    if (!this.lastLife.wasOpen) return;
+    const { lastCheckpointAt } = this.lastLife;
+    // How many messages were younger than that is not known, and not invented.
+    console.warn({ event: "wiped", owner: name, lastCheckpointAt: new Date(lastCheckpointAt ?? 0).toISOString() });
+    // The wipe itself must outlive the next one.
+    if (checkpointMs > 0) journal.write(now, true);
+  }
+
+  get #journals(): boolean {
+    return this.#leadMs > 0;
+  }
+
+  /** Called after every step that a request made. */
+  settle(): void {
+    const now = Date.now();
+    this.#sleepAt = now + QUIET_MS;
+    this.#plan(now);
+  }
+
+  /** Called when a timer or an alarm has moved the clock of the engine. */
+  tick(): void {
+    const now = Date.now();
+    if (now >= this.#lookAt) this.#look(now);
+    if (now >= this.#sleepAt && this.#isIdle) this.#sleep(now);
+    else this.#plan(now);
+  }
+
+  /**
+   * Makes what has just been dropped durable before that is answered: a checkpoint would bring it back. Everything else
+   * may be undone by a crash as far as its last window goes.
+   */
+  async flush(): Promise<void> {
+    if (!this.#journals || this.#engine.ledger.isClean) return;
+    this.#write(Date.now(), true);
+    await this.#storage.sync();
+  }
+
+  get #isIdle(): boolean {
+    if (!this.#journals) return this.#engine.queues.size === 0;
+    return this.#engine.isQuiet && this.#engine.ledger.isClean;
+  }
+
+  #look(now: number): void {
+    const oldestAt = this.#engine.ledger.oldestAt;
+    this.#lookAt = oldestAt + this.#leadMs;
+    if (now >= this.#lookAt) this.#write(now, true);
+  }
+
+  #write(now: number, open: boolean): void {
+    this.#journal.write(now, open);
+    this.#lookAt = Infinity;
+    if (open && now >= this.#backstopAt) {
+      this.#backstopAt = now + BACKSTOP_MS;
+      void this.#armAlarm(this.#backstopAt);
+    }
+  }
+
+  /** Sets the timer for whatever comes first. */
+  #plan(now: number): void {
+    const { ledger, nextDueAt } = this.#engine;
+    if (this.#journals) {
+      if (ledger.isUrgent && !this.#journal.isOpen) this.#write(now, true);
+      if (this.#lookAt === Infinity && !ledger.isClean) this.#lookAt = now + this.#leadMs;
+    }
+    const sleepAt = this.#isIdle ? this.#sleepAt : Infinity;
+    const at = Math.min(nextDueAt, this.#lookAt, sleepAt, now + AWAKE_MS);
     if (this.#timerAt <= at) return;
-    this.#stop();
+    if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timerAt = at;
-    this.#timer = setTimeout(() => {
-      this.#timerAt = Infinity;
-      this.#wake();
-    }, at - now);
+    this.#timer = setTimeout(
+      () => {
+        this.#timerAt = Infinity;
+        this.#wake();
+      },
+      Math.max(0, at - now),
+    );
   }
 
-  #stop(): void {
-    clearTimeout(this.#timer);
+  #sleep(now: number): void {
+    if (this.#journals && this.#journal.hasNews) this.#write(now, false);
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
     this.#timerAt = Infinity;
+    const { nextDueAt, keepsAnything } = this.#engine;
+    if (this.#journals && keepsAnything && nextDueAt < Infinity) void this.#armAlarm(nextDueAt);
   }
 
-  /** Unconfirmed: a reply must not wait for the disk because of a mark. */
-  #write(): void {
-    void this.#storage.put("life", this.#mark, { allowUnconfirmed: true });
+  /** A row each: an alarm is armed only where none is, or where it is earlier than the one that is. */
+  async #armAlarm(at: number): Promise<void> {
+    const armed = await this.#storage.getAlarm();
+    // A past alarm counts as missing: it has been given up, or is running now.
+    if (armed !== null && armed <= at && armed > Date.now()) return;
+    await this.#storage.setAlarm(Math.max(at, Date.now() + 1), { allowUnconfirmed: true });
+  }
+
+  /** The alarm's handler must never throw: after a few failures it would not be called again. */
+  async alarm(): Promise<void> {
+    try {
+      this.#backstopAt = 0;
+      this.#wake();
+      if (this.#journals && this.#journal.isOpen) {
+        this.#backstopAt = Date.now() + BACKSTOP_MS;
+        await this.#armAlarm(this.#backstopAt);
+      }
+    } catch (error) {
+      console.error(error);
+      await this.#storage.setAlarm(Date.now() + ALARM_RETRY_MS);
+    }
   }
 }

@@ -10,6 +10,7 @@ import { shareOf, type GroupDepth, type PartitionDepth, type QueueShare } from "
 import { ownerName, Placement } from "../placement.ts";
 import { Gather } from "./gather.ts";
 import { Home, type Depth, type Turn } from "./home.ts";
+import { Journal } from "./journal.ts";
 import { Life } from "./life.ts";
 import { heldByIsolate, setHeld } from "./memory.ts";
 import { Peers } from "./peers.ts";
@@ -38,6 +39,7 @@ export class Owner extends DurableObject<Env> {
   readonly #home: Home;
   readonly #share: Share;
   readonly #gather: Gather;
+  readonly #journal: Journal;
   readonly #life: Life;
   readonly #parked = new Map<string, (batch: Batch) => void>();
   readonly #cancelledEarly = new Set<string>();
@@ -70,11 +72,20 @@ export class Owner extends DurableObject<Env> {
         log: (event, details) => console.log({ event, owner: name, ...details }),
       },
     });
-    this.#life = new Life(ctx.storage, name, this.#engine, () => this.#turn(() => {}));
-    this.#share = new Share(this.#turn, this.#peers);
+    this.#journal = new Journal(ctx.storage, this.#engine);
+    this.#life = new Life(ctx.storage, this.#engine, this.#journal, {
+      name,
+      checkpointMs: config.checkpointMs,
+      wake: () => {
+        this.#engine.advance(Date.now());
+        setHeld(name, this.#engine.memoryBytes);
+        this.#life.tick();
+      },
+    });
+    this.#share = new Share(this.#turn, this.#peers, this.#engine);
     this.#gather = new Gather(this.#turn, this.#peers, (queue) => this.#home.others(queue));
-    this.#home = new Home(this.#turn, this.#peers, this.#gather, this.#life.startedClean);
-    setHeld(name, 0);
+    this.#home = new Home(this.#engine, this.#turn, this.#peers, this.#gather, !this.#life.lastLife.wasOpen);
+    setHeld(name, this.#engine.memoryBytes);
   }
 
   readonly #turn: Turn = (act) => {
@@ -84,6 +95,11 @@ export class Owner extends DurableObject<Env> {
     this.#life.settle();
     return result;
   };
+
+  override async alarm(): Promise<void> {
+    await this.#life.alarm();
+    await this.#load();
+  }
 
   // What the router asks for.
 
@@ -155,17 +171,17 @@ export class Owner extends DurableObject<Env> {
 
   async reset(queue: string): Promise<number> {
     await this.#load();
-    return this.#home.reset(queue);
+    return this.#flushed(this.#home.reset(queue));
   }
 
   async remove(queue: string): Promise<{ deleted: boolean; declared: boolean }> {
     await this.#load();
-    return this.#home.remove(queue);
+    return this.#flushed(this.#home.remove(queue));
   }
 
   async dropGroup(queue: string, group: string): Promise<boolean> {
     await this.#load();
-    return this.#home.dropGroup(queue, group);
+    return this.#flushed(this.#home.dropGroup(queue, group));
   }
 
   async depth(queue: string, group: string | null): Promise<Depth | Refusal> {
@@ -199,7 +215,8 @@ export class Owner extends DurableObject<Env> {
     return this.#turn((engine) => ({
       ...engine.counters,
       forwarded: this.#peers.calls,
-      wipes: this.#life.wipes,
+      wipes: this.#journal.wipes,
+      checkpointRows: this.#journal.rowsWritten,
       bytes: [...engine.queues.values()].reduce((sum, { bytes }) => sum + bytes, 0),
       queues: [...engine.queues.keys()],
       parkedPops: engine.parkedPops,
@@ -253,15 +270,15 @@ export class Owner extends DurableObject<Env> {
   }
 
   shareDropGroup(queue: string, group: string): Promise<boolean> {
-    return this.#share.dropGroup(queue, group);
+    return this.#flushed(this.#share.dropGroup(queue, group));
   }
 
   shareReset(queue: string): Promise<number> {
-    return this.#share.reset(queue);
+    return this.#flushed(this.#share.reset(queue));
   }
 
   shareRemove(queue: string): Promise<{ existed: boolean; groups: string[] | null }> {
-    return this.#share.remove(queue);
+    return this.#flushed(this.#share.remove(queue));
   }
 
   shareGroups(queue: string): GroupDepth[] {
@@ -274,7 +291,7 @@ export class Owner extends DurableObject<Env> {
 
   /** Whether requests for a queue can be answered at once: declarations are here, and its home knows of this part. */
   #isOpen(queue: string): boolean {
-    return this.#home.isLoaded && (this.#engine.queues.has(queue) || this.#peers.isHome(queue));
+    return this.#home.isLoaded && (this.#peers.isHome(queue) || this.#share.hasJoined(queue));
   }
 
   async #open(queue: string): Promise<void> {
@@ -282,8 +299,17 @@ export class Owner extends DurableObject<Env> {
     while (!this.#isOpen(queue)) await this.#share.join(queue);
   }
 
+  /** Answers a verb that drops something once the disk knows of it. */
+  async #flushed<T>(verb: Promise<T>): Promise<T> {
+    const answer = await verb;
+    await this.#life.flush();
+    return answer;
+  }
+
   async #load(): Promise<void> {
-    if (!this.#home.isLoaded) await this.#home.load();
+    if (this.#home.isLoaded) return;
+    await this.#home.load();
+    this.#share.rejoin();
   }
 
   #knowsGroup(queue: string, group: string): boolean {

@@ -64,6 +64,8 @@ export interface OwnerView {
 export interface OwnerCounters extends Counters {
   forwarded: number;
   wipes: number;
+  /** Rows written for checkpoints since this owner started. */
+  checkpointRows: number;
   /** Payload bytes held. */
   bytes: number;
   /** Names of the queues held: one queue may stand on several owners. */

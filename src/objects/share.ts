@@ -1,7 +1,7 @@
 import type { Refusal } from "../contract/errors.ts";
 import type { DeclaredOptions } from "../contract/options.ts";
 import { groupDepths, partitionDepths, type GroupDepth, type PartitionDepth } from "../engine/views.ts";
-import type { Claim } from "../engine/engine.ts";
+import type { Claim, Engine } from "../engine/engine.ts";
 import type { Turn } from "./home.ts";
 import type { Peers } from "./peers.ts";
 import { pack, type ClaimAnswer, type Holding } from "./protocol.ts";
@@ -15,10 +15,29 @@ export class Share {
   readonly #peers: Peers;
   readonly #joining = new Map<string, Promise<void>>();
   readonly #leaving = new Map<string, Promise<void>>();
+  readonly #engine: Engine;
+  /** Parts that were brought back from the disk, and whose homes do not know it yet. */
+  readonly #restored = new Set<string>();
 
-  constructor(turn: Turn, peers: Peers) {
+  constructor(turn: Turn, peers: Peers, engine: Engine) {
+    this.#engine = engine;
+    for (const queue of engine.queues.values()) if (!queue.isHome) this.#restored.add(queue.name);
     this.#turn = turn;
     this.#peers = peers;
+  }
+
+  /** Whether the home of a queue knows of the part that is held here. */
+  hasJoined(queue: string): boolean {
+    return this.#engine.queues.has(queue) && !this.#restored.has(queue);
+  }
+
+  /** Tells the homes of restored parts that they are back; whoever asks for one of them before that waits for it. */
+  rejoin(): void {
+    for (const queue of this.#restored) {
+      this.join(queue).catch((error: unknown) => {
+        console.warn({ event: "rejoin_failed", queue, owner: this.#peers.self, error: String(error) });
+      });
+    }
   }
 
   /** Registers with the home of a queue, once; requests for its rings wait here, in order. */
@@ -37,7 +56,8 @@ export class Share {
     this.#turn((engine) => {
       const held = engine.configure(queue, options);
       for (const group of groups) held.addGroup(group);
-      for (const name of interest) held.addGroup(name).listenFor();
+      this.#restored.delete(queue);
+      for (const name of interest) held.addGroup(name).listenAtOnce();
     });
   }
 

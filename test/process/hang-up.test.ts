@@ -23,7 +23,10 @@ it.each([
   for (const socket of sockets) socket.resetAndDestroy();
   await eventually(() => client.parkedPops(), 0);
 
-  await client.push(queue, Array.from({ length: 200 }, (_, n) => n));
+  await client.push(
+    queue,
+    Array.from({ length: 200 }, (_, n) => n),
+  );
   const messages = await client.pop(`queue=${queue}&group=g&batch=1000`);
   expect(messages.map(({ payload }) => payload)).toEqual(Array.from({ length: 200 }, (_, n) => n));
   expect(new Set(messages.map(({ attempts }) => attempts))).toEqual(new Set([1]));
@@ -34,7 +37,10 @@ it("what is pushed in the moment of the hang-up comes to somebody else, by a ret
   const path = "/api/v1/ephemeral/pop?queue=race&group=g&wait=true&timeout=14000";
   const sockets = await Promise.all(Array.from({ length: 50 }, () => rawGet(workerd, path)));
   await eventually(() => client.parkedPops(), 50);
-  const pushed = client.push("race", Array.from({ length: 50 }, (_, n) => n));
+  const pushed = client.push(
+    "race",
+    Array.from({ length: 50 }, (_, n) => n),
+  );
   for (const socket of sockets) socket.resetAndDestroy();
   await pushed;
 

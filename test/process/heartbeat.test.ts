@@ -37,10 +37,14 @@ describe.concurrent("a pop that waits longer than 15 s", () => {
     await new Promise((resolve) => socket.once("data", resolve));
     socket.resetAndDestroy();
     const view = "/api/v1/system/owners?queue=gone";
-    await eventually(async () => {
-      const { owners } = await client.get<{ owners: { partitions: string[]; parkedPops: number }[] }>(view);
-      return owners.filter(({ parkedPops }) => parkedPops > 0).length;
-    }, 0, 40_000);
+    await eventually(
+      async () => {
+        const { owners } = await client.get<{ owners: { partitions: string[]; parkedPops: number }[] }>(view);
+        return owners.filter(({ parkedPops }) => parkedPops > 0).length;
+      },
+      0,
+      40_000,
+    );
     await client.push("gone", ["kept"]);
     const [message] = await client.pop("queue=gone&group=g");
     expect(message).toMatchObject({ payload: "kept", attempts: 1 });

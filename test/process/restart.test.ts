@@ -23,30 +23,41 @@ async function wipes(client: Client): Promise<number> {
   return Number(/^waggle_ephemeral_wipes_total (\d+)$/m.exec(text)?.[1]);
 }
 
-it("a declared queue comes back configured and empty after kill -9, and the loss is counted", async () => {
+/** Longer than `CHECKPOINT_MS`: what was answered before this is on the disk after it. */
+const CHECKPOINT = 1100;
+
+it("contents older than a checkpoint survive kill -9, and the end without a sleep is counted", async () => {
   const first = await startWorkerd({ build, dir });
   const before = new Client(first.url);
   await before.post("configure", { queue: "declared", options: { maxLength: 7 } });
-  await before.push("declared", [1, 2, 3]);
-  const [popped] = await before.pop("queue=declared&group=g");
+  await before.push("declared", [1, 2, 3, 4]);
+  const [acked, leased] = await before.pop("queue=declared&group=g&batch=2");
+  await before.post("ack", { queue: "declared", group: "g", acks: [{ id: acked?.id }] });
+  await before.pop("queue=declared&group=other&batch=4&autoAck=true");
   expect(await wipes(before)).toBe(0);
-  // The mark of an owner that holds something is written without holding up a reply.
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await new Promise((resolve) => setTimeout(resolve, CHECKPOINT));
   await first.kill();
 
   const second = await startWorkerd({ build, dir });
   const after = new Client(second.url);
   const { queues } = await after.get<Listing>("/api/v1/ephemeral/queues");
-  expect(queues).toMatchObject([{ queue: "declared", tier: "declared", depth: 0, options: { maxLength: 7 } }]);
+  expect(queues).toMatchObject([{ queue: "declared", tier: "declared", depth: 3, options: { maxLength: 7 } }]);
   expect(await wipes(after)).toBe(1);
-  const ack = { queue: "declared", group: "g", acks: [{ id: popped?.id }] };
-  expect(await after.post("ack", ack)).toEqual({ results: [{ id: popped?.id, outcome: "stale" }] });
-  await second.stop();
+  const ack = { queue: "declared", group: "g", acks: [{ id: leased?.id }] };
+  expect(await after.post("ack", ack)).toEqual({ results: [{ id: leased?.id, outcome: "stale" }] });
+  const messages = await after.pop("queue=declared&group=g&batch=10");
+  expect(messages.map(({ payload, attempts }) => [payload, attempts])).toEqual([
+    [2, 2],
+    [3, 1],
+    [4, 1],
+  ]);
+  expect(await after.pop("queue=declared&group=other&batch=10")).toEqual([]);
+  await second.kill();
 });
 
 it("a delete is as durable as a declaration", async () => {
   const first = await startWorkerd({ build, dir });
-  await new Client(first.url).post("configure", { queue: "kept" , options: {} });
+  await new Client(first.url).post("configure", { queue: "kept", options: {} });
   const deleted = await fetch(`${first.url}/api/v1/ephemeral/queue/declared`, { method: "DELETE" });
   expect(await deleted.json()).toEqual({ queue: "declared", deleted: true, declared: true });
   await first.kill();

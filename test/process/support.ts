@@ -17,7 +17,10 @@ export class Client {
   }
 
   async post(verb: string, body: unknown): Promise<unknown> {
-    const response = await fetch(`${this.url}/api/v1/ephemeral/${verb}`, { method: "POST", body: JSON.stringify(body) });
+    const response = await fetch(`${this.url}/api/v1/ephemeral/${verb}`, {
+      method: "POST",
+      body: JSON.stringify(body),
+    });
     if (!response.ok) throw new Error(`${verb}: ${response.status} ${await response.text()}`);
     return response.json();
   }

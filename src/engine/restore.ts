@@ -1,0 +1,120 @@
+import type { EngineContext } from "./context.ts";
+import { Cursor } from "./cursor.ts";
+import { Group } from "./group.ts";
+import type { Segment } from "./ledger.ts";
+import { Message } from "./message.ts";
+import { Queue } from "./queue.ts";
+import { Ring } from "./ring.ts";
+import type { CursorState, QueueState, RingState } from "./snapshot.ts";
+import { weigh } from "./text.ts";
+
+/** A message as it was written; null = it comes from elsewhere and is not on this disk yet. */
+export interface StoredMessage {
+  seq: number;
+  payload: string;
+  pushedAt: number;
+  /** Spares a walk over the text. */
+  isAscii: boolean;
+  segment: Segment | null;
+}
+
+/** How the last life of the owner ended, as far as it matters to what is restored. */
+export interface Restored {
+  /**
+   * Whether times are to be taken as they were written. After an unclean end nobody knows who popped last, and a group
+   * counts as there.
+   */
+  timesAreExact: boolean;
+}
+
+export function restoreQueue(
+  context: EngineContext,
+  state: QueueState,
+  isHome: boolean,
+  { timesAreExact }: Restored,
+): Queue {
+  const queue = new Queue(context, state.queue, isHome, state.options, state.declared);
+  queue.touchedAt = state.touchedAt;
+  Object.assign(queue.drops, state.drops);
+  for (const owner of state.holders) queue.holders.add(owner);
+  for (const { group: name, lastPopAt, lastSeenAt, skipped, pins } of state.groups) {
+    const group = new Group(queue, name);
+    group.skippedBefore = skipped;
+    for (const owner of pins) group.pins.add(owner);
+    if (timesAreExact) {
+      group.lastPopAt = lastPopAt;
+      group.lastSeenAt = lastSeenAt;
+    }
+    queue.groups.set(name, group);
+    group.watch();
+  }
+  queue.watch();
+  return queue;
+}
+
+/**
+ * Rebuilds a partition. Of the messages, which come in order, those are taken that the state still knows; a delivery
+ * that was out waits to be handed over again, with its attempts as they were.
+ */
+export function restoreRing(
+  queue: Queue,
+  state: RingState,
+  messages: readonly StoredMessage[],
+  restored: Restored,
+): Ring {
+  const ring = new Ring(queue, state.partition);
+  queue.rings.set(state.partition, ring);
+  ring.touchedAt = state.touchedAt;
+  const isNeeded = needed(state.cursors);
+  const bySeq = new Map<number, Message>();
+  for (const { seq, payload, pushedAt, isAscii, segment } of messages) {
+    if (seq < state.head || !isNeeded(seq)) continue;
+    const { bytes, width } = weigh(payload, isAscii);
+    const message = new Message(ring, seq, payload, bytes, width, pushedAt);
+    ring.restoreMessage(message, segment);
+    bySeq.set(seq, message);
+  }
+  const placed = state.cursors.flatMap((cursor) => {
+    const group = queue.groups.get(cursor.group);
+    return group === undefined ? [] : [restoreCursor(ring, group, cursor, bySeq, restored)];
+  });
+  placed.sort((a, b) => (a.at?.seq ?? Infinity) - (b.at?.seq ?? Infinity));
+  ring.positions.restore(placed);
+  for (const { cursor } of placed) {
+    cursor.group.cursorAdded(cursor);
+    cursor.watchIdle();
+  }
+  ring.watch();
+  return ring;
+}
+
+function restoreCursor(
+  ring: Ring,
+  group: Group,
+  state: CursorState,
+  messages: ReadonlyMap<number, Message>,
+  { timesAreExact }: Restored,
+): { cursor: Cursor; at: Message | null } {
+  const cursor = new Cursor(ring, group);
+  ring.cursors.set(state.group, cursor);
+  cursor.skipped = state.skipped;
+  if (timesAreExact) cursor.lastPopAt = state.lastPopAt;
+  state.seqs.forEach((seq, index) => {
+    const message = messages.get(seq);
+    if (message !== undefined) cursor.restore(message, state.attempts[index] ?? 1);
+  });
+  return { cursor, at: state.next === null ? null : (messages.get(state.next) ?? firstFrom(ring, state.next)) };
+}
+
+function firstFrom(ring: Ring, seq: number): Message | null {
+  for (const message of ring.messages) if (message.seq >= seq) return message;
+  return null;
+}
+
+/** Which messages some group still has to be handed or has not settled. With no group, all are kept. */
+function needed(cursors: readonly CursorState[]): (seq: number) => boolean {
+  if (cursors.length === 0) return () => true;
+  const front = Math.min(...cursors.map(({ next }) => next ?? Infinity));
+  const held = new Set(cursors.flatMap(({ seqs }) => seqs));
+  return (seq) => seq >= front || held.has(seq);
+}

@@ -1,0 +1,105 @@
+import type { QueueOptions } from "../contract/options.ts";
+import type { DropCause } from "./context.ts";
+import type { Cursor } from "./cursor.ts";
+import type { Queue } from "./queue.ts";
+import type { Ring } from "./ring.ts";
+
+/** Everything that an owner must know again after a restart, beside the messages themselves. Plain data. */
+export interface Snapshot {
+  queues: QueueState[];
+  rings: RingState[];
+}
+
+export interface QueueState {
+  queue: string;
+  declared: boolean;
+  options: QueueOptions;
+  drops: Record<DropCause, number>;
+  touchedAt: number;
+  holders: number[];
+  groups: GroupState[];
+}
+
+export interface GroupState {
+  group: string;
+  lastPopAt: number;
+  lastSeenAt: number;
+  skipped: number;
+  pins: number[];
+}
+
+export interface RingState {
+  queue: string;
+  partition: string;
+  touchedAt: number;
+  /** The oldest message held, by its sequence number; whatever was written before it is gone. */
+  head: number;
+  cursors: CursorState[];
+}
+
+export interface CursorState {
+  group: string;
+  /** The message that the group is to be handed next; null = it has been handed all. */
+  next: number | null;
+  skipped: number;
+  lastPopAt: number;
+  /** What the group was handed and has not settled, with how often. */
+  seqs: number[];
+  attempts: number[];
+}
+
+/** Of queues that a restart has to bring back. Call it when every message has been written. */
+export function takeSnapshot(queues: Iterable<Queue>): Snapshot {
+  const snapshot: Snapshot = { queues: [], rings: [] };
+  for (const queue of queues) {
+    if (!queue.isKept) continue;
+    snapshot.queues.push(queueState(queue));
+    for (const ring of queue.rings.values()) snapshot.rings.push(ringState(ring));
+  }
+  return snapshot;
+}
+
+function queueState(queue: Queue): QueueState {
+  return {
+    queue: queue.name,
+    declared: queue.declared,
+    options: queue.options,
+    drops: { ...queue.drops },
+    touchedAt: queue.touchedAt,
+    holders: [...queue.holders],
+    groups: Array.from(queue.groups.values(), (group) => {
+      group.notedPopAt = queue.context.now;
+      const { name, lastPopAt, lastSeenAt, skippedBefore, pins } = group;
+      return { group: name, lastPopAt, lastSeenAt, skipped: skippedBefore, pins: [...pins] };
+    }),
+  };
+}
+
+export function ringState(ring: Ring): RingState {
+  const { queue, partition, touchedAt, messages, cursors } = ring;
+  return {
+    queue: queue.name,
+    partition,
+    touchedAt,
+    head: messages.head?.seq ?? queue.context.nextSeq,
+    cursors: Array.from(cursors.values(), cursorState),
+  };
+}
+
+function cursorState(cursor: Cursor): CursorState {
+  cursor.notedPopAt = cursor.ring.queue.context.now;
+  const seqs: number[] = [];
+  const attempts: number[] = [];
+  for (const [seq, delivery] of cursor.deliveries) {
+    seqs.push(seq);
+    attempts.push(delivery.attempts);
+  }
+  return {
+    group: cursor.group.name,
+    next: cursor.position.message?.seq ?? null,
+    skipped: cursor.skippedTotal,
+    lastPopAt: cursor.lastPopAt,
+    seqs,
+    attempts,
+  };
+}
