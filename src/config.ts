@@ -52,9 +52,8 @@ export function readConfig(env: Env): Config {
 
 function parse(env: Env): Config {
   const number = (name: NumericVar, fallback: number, min: number, max: number): number => {
-    const given = env[name];
-    const value =
-      given === undefined ? fallback : typeof given === "number" || given.trim() !== "" ? Number(given) : NaN;
+    const given: unknown = env[name];
+    const value = given === undefined ? fallback : numeric(given);
     if (Number.isInteger(value) && value >= min && value <= max) return value;
     throw new WaggleError(
       "bad_configuration",
@@ -85,4 +84,10 @@ function parse(env: Env): Config {
       maxWaiters: number("EPHEMERAL_MAX_WAITERS", 10_000, 1, 1_000_000),
     },
   };
+}
+
+/** A var of `wrangler.toml` is a number, one of the command line a text; anything else is none. */
+function numeric(given: unknown): number {
+  if (typeof given === "number") return given;
+  return typeof given === "string" && given.trim() !== "" ? Number(given) : NaN;
 }

@@ -7,6 +7,9 @@ import { decodeSegment } from "./query.ts";
 import type { Call, Route } from "./routes.ts";
 import { healthRoute, systemRoutes } from "./system.ts";
 
+/** Stands in for an empty segment, which no route matches; no path holds it as it is. */
+const EMPTY = "\u0000";
+
 type Args = [env: Env, ctx: ExecutionContext];
 
 /** Every route, in one table: it builds the router and answers which methods a path has. */
@@ -38,12 +41,20 @@ function authorised({ broker }: Call): Response | null {
   );
 }
 
-/** Nothing matched: either the path is unknown, or its method is. */
+/** Nothing matched: the path is unknown, or its method is, or a name in it is empty. */
 function missing(request: IRequest): Response {
   const { pathname } = new URL(request.url);
-  const methods = router.routes.filter(([method, pattern]) => method !== "ALL" && pattern.test(pathname));
-  if (methods.length === 0) return failure("not_found", `there is no route ${request.method} ${pathname}`);
-  const allow = [...new Set(methods.map(([method]) => method))].join(", ");
+  const named = pathname.replaceAll(/\/(?=\/|$)/g, `/${EMPTY}`);
+  const routes = router.routes.filter(([method]) => method !== "ALL");
+  const matching = routes.filter(([, pattern]) => pattern.test(pathname));
+  const [nameless] = routes.filter(([method, pattern]) => method === request.method && pattern.test(named));
+  if (matching.length === 0 && nameless !== undefined) {
+    const params = Object.entries(nameless[1].exec(named)?.groups ?? {});
+    const fields = params.filter(([, segment]) => segment === EMPTY).map(([field]) => field);
+    return failure("ephemeral_bad_request", `${fields.join(" and ")} must not be empty`);
+  }
+  if (matching.length === 0) return failure("not_found", `there is no route ${request.method} ${pathname}`);
+  const allow = [...new Set(matching.map(([method]) => method))].join(", ");
   return failure("method_not_allowed", `${pathname} takes ${allow}, not ${request.method}`, { allow });
 }
 

@@ -53,6 +53,11 @@ function tooLarge(): WaggleError {
 
 /** Reads a body without payloads and checks it. */
 export async function readJson<T>(request: Request, schema: z.core.$ZodType<T>): Promise<T> {
+  return parse(schema, await readValue(request));
+}
+
+/** Reads a body without payloads, as it was sent. */
+export async function readValue(request: Request): Promise<unknown> {
   const { text } = await readBody(request);
   // Walked first: parsing would build an object for each level of a hostile nesting.
   scanned(() => {
@@ -60,7 +65,7 @@ export async function readJson<T>(request: Request, schema: z.core.$ZodType<T>):
     scanner.skip(MAX_DEPTH);
     scanner.end();
   });
-  return parse(schema, JSON.parse(text));
+  return JSON.parse(text);
 }
 
 /** Runs a walk over a body; text that is not JSON is a 400 that says where. */

@@ -10,9 +10,10 @@ import {
   popQuery,
   queueName,
   resetBody,
+  type ConfigureBody,
 } from "../contract/requests.ts";
 import { json, rawJson } from "./answers.ts";
-import { readBody, readJson } from "./body.ts";
+import { readBody, readJson, readValue } from "./body.ts";
 import { answerPop } from "./pop.ts";
 import { readPush } from "./push-body.ts";
 import { queryOf } from "./query.ts";
@@ -75,9 +76,11 @@ async function ack({ request, broker }: Call): Promise<Response> {
 }
 
 async function configure({ request, broker }: Call): Promise<Response> {
-  const { queue, options = {} } = await readJson(request, configureBody);
+  const sent = await readValue(request);
+  const { queue, options = {} } = parse(configureBody, sent);
   await broker.configure(queue, options);
-  return json({ queue, options, declared: true }, 201);
+  // Echoed as it was sent, in the order of the sender.
+  return json({ queue, options: (sent as ConfigureBody).options ?? {}, declared: true }, 201);
 }
 
 async function reset({ request, broker }: Call): Promise<Response> {

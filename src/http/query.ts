@@ -6,10 +6,10 @@ import { WaggleError } from "../contract/errors.ts";
  */
 export function queryOf(url: string): Record<string, string> {
   const params: Record<string, string> = Object.create(null);
-  const from = url.indexOf("?");
+  const [beforeFragment = ""] = url.split("#", 1);
+  const from = beforeFragment.indexOf("?");
   if (from < 0) return params;
-  const to = url.indexOf("#", from);
-  for (const pair of url.slice(from + 1, to < 0 ? undefined : to).split("&")) {
+  for (const pair of beforeFragment.slice(from + 1).split("&")) {
     if (pair === "") continue;
     const equals = pair.indexOf("=");
     const name = decode(equals < 0 ? pair : pair.slice(0, equals), "the query");

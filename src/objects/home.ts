@@ -171,7 +171,7 @@ export class Home {
         for (const owner of engine.queues.get(queue)?.holders ?? []) added?.pins.add(owner);
         return refused;
       });
-      if (refusal === null) await this.#tell(queue, (owner) => owner.shareAddGroup(queue, group), from);
+      if (refusal === null) await this.#tell(queue, (owner) => owner.shareAddGroups(queue, [group]), from);
       return refusal;
     });
   }
@@ -209,12 +209,23 @@ export class Home {
         // Pops are parked there: that owner holds a part of the new queue of this name.
         if (removed.groups !== null) this.#enroll(queue, owner, removed.groups);
       }
-      this.#turn((engine) => {
-        for (const group of engine.queues.get(queue)?.groups.values() ?? []) {
-          if (group.parking.isOccupied) this.#parked.attend(group);
-        }
-      });
+      await this.#goOn(queue);
       return { deleted: existed || declared, declared };
+    });
+  }
+
+  /** Pops that were parked on what has been dropped have started anew: their groups are made known, and they are served. */
+  async #goOn(queue: string): Promise<void> {
+    const groups = this.#turn((engine) => [...(engine.queues.get(queue)?.groups.values() ?? [])]);
+    if (groups.length === 0) return;
+    await this.#tell(queue, (owner) =>
+      owner.shareAddGroups(
+        queue,
+        groups.map(({ name }) => name),
+      ),
+    );
+    this.#turn(() => {
+      for (const group of groups) if (group.parking.isOccupied) this.#parked.attend(group);
     });
   }
 
@@ -223,7 +234,14 @@ export class Home {
       await this.#survey();
       const here = this.#turn((engine) => engine.dropGroup(queue, group));
       const elsewhere = await this.#tell(queue, (owner) => owner.shareDropGroup(queue, group));
-      return here || elsewhere.includes(true);
+      const goesOn = elsewhere.some(({ goesOn: parked }) => parked);
+      this.#turn((engine) => {
+        if (goesOn) engine.addGroup(queue, group);
+        const anew = engine.queues.get(queue)?.groups.get(group);
+        for (const owner of this.others(queue)) anew?.pins.add(owner);
+      });
+      await this.#goOn(queue);
+      return here || elsewhere.some(({ dropped }) => dropped);
     });
   }
 

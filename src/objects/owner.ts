@@ -265,11 +265,11 @@ export class Owner extends DurableObject<Env> {
     return this.#share.configure(queue, options);
   }
 
-  shareAddGroup(queue: string, group: string): Promise<void> {
-    return this.#share.addGroup(queue, group);
+  shareAddGroups(queue: string, groups: string[]): Promise<void> {
+    return this.#share.addGroups(queue, groups);
   }
 
-  shareDropGroup(queue: string, group: string): Promise<boolean> {
+  shareDropGroup(queue: string, group: string): Promise<{ dropped: boolean; goesOn: boolean }> {
     return this.#flushed(this.#share.dropGroup(queue, group));
   }
 

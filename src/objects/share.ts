@@ -106,14 +106,20 @@ export class Share {
     });
   }
 
-  async addGroup(queue: string, group: string): Promise<void> {
+  async addGroups(queue: string, groups: readonly string[]): Promise<void> {
     await this.#settled(queue);
-    this.#turn((engine) => engine.queues.get(queue)?.addGroup(group));
+    this.#turn((engine) => {
+      for (const group of groups) engine.queues.get(queue)?.addGroup(group);
+    });
   }
 
-  async dropGroup(queue: string, group: string): Promise<boolean> {
+  /** `goesOn` = pops that were parked here have started the group anew. */
+  async dropGroup(queue: string, group: string): Promise<{ dropped: boolean; goesOn: boolean }> {
     await this.#settled(queue);
-    return this.#turn((engine) => engine.dropGroup(queue, group));
+    return this.#turn((engine) => {
+      const dropped = engine.dropGroup(queue, group);
+      return { dropped, goesOn: engine.queues.get(queue)?.groups.has(group) ?? false };
+    });
   }
 
   async reset(queue: string): Promise<number> {
