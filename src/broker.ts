@@ -162,6 +162,8 @@ async function forwarded<T>(call: Promise<T>): Promise<T> {
   try {
     return await call;
   } catch (cause) {
+    const { code } = (cause ?? {}) as { code?: unknown };
+    if (code === "owner_moved") throw new WaggleError(code, (cause as Error).message, { cause });
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new WaggleError("ephemeral_forward_failed", `the owner of this queue could not be asked: ${reason}`, {
       cause,

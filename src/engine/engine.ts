@@ -1,6 +1,7 @@
 import { isRefusal, refuse, type Refusal } from "../contract/errors.ts";
 import { MAX_GROUPS, MAX_ITEMS } from "../contract/limits.ts";
 import { effectiveOptions, type DeclaredOptions, type EngineSettings } from "../contract/options.ts";
+import { exportRing, joined, renumber, type RingExport } from "./adopt.ts";
 import { Batch, type Handed } from "./batch.ts";
 import { COST, EngineContext, type Effects } from "./context.ts";
 import type { Cursor } from "./cursor.ts";
@@ -11,8 +12,10 @@ import type { Ledger } from "./ledger.ts";
 import { Queue } from "./queue.ts";
 import { restoreQueue, restoreRing, type Restored, type StoredMessage } from "./restore.ts";
 import { Room } from "./room.ts";
-import { takeSnapshot, type Snapshot } from "./snapshot.ts";
+import type { Ring } from "./ring.ts";
+import { isHeld, takeSnapshot, type QueueState, type Snapshot } from "./snapshot.ts";
 import { weigh, type Weight } from "./text.ts";
+import { clientName, inTransit, isInTransit } from "./transit.ts";
 import { Waiter } from "./waiter.ts";
 
 export interface PopRequest {
@@ -59,6 +62,8 @@ export interface EngineConfig {
   effects: Effects;
   /** Whether this owner is the home of a queue. */
   isHome: (queue: string) => boolean;
+  /** Whether this owner is the one of a partition. */
+  isHere: (queue: string, partition: string) => boolean;
   /** Whether the isolate has room for that many more bytes. */
   hasRoom: (bytes: number) => boolean;
 }
@@ -341,30 +346,98 @@ export class Engine {
   }
 
   snapshot(): Snapshot {
-    return takeSnapshot(this.queues.values());
+    return takeSnapshot(this.queues.values(), this.#context.nextSeq);
   }
 
-  /** Takes up what an earlier life wrote. Called once, before anything else. */
+  /**
+   * Takes up what an earlier life wrote. Called once, before anything else. Partitions that belong to another owner by
+   * now are kept apart, in transit.
+   */
   restore(
-    { queues, rings }: Snapshot,
+    { queues, rings, nextSeq }: Snapshot,
     messages: (queue: string, partition: string) => readonly StoredMessage[],
     restored: Restored,
     now: number,
   ): void {
     this.#context.now = now;
-    for (const state of queues) {
-      this.queues.set(state.queue, restoreQueue(this.#context, state, this.#config.isHome(state.queue), restored));
-    }
-    for (const state of rings) {
-      const queue = this.queues.get(state.queue);
-      if (queue !== undefined) restoreRing(queue, state, messages(state.queue, state.partition), restored);
+    this.#context.nextSeq = nextSeq;
+    const states = new Map(queues.map((state) => [clientName(state.queue), state]));
+    for (const state of queues) if (!isInTransit(state.queue)) this.#restoreQueue(state.queue, state, restored);
+    const twice: { ring: Ring; older: RingExport }[] = [];
+    for (const state of rings.toSorted((a, b) => Number(isInTransit(a.queue)) - Number(isInTransit(b.queue)))) {
+      const { partition } = state;
+      const queue = clientName(state.queue);
+      const key = this.#config.isHere(queue, partition) ? queue : inTransit(queue);
+      const known = states.get(queue);
+      if (known === undefined) continue;
+      const held = this.queues.get(key) ?? this.#restoreQueue(key, known, restored);
+      const stored = messages(queue, partition);
+      const wasHeld = isHeld(state);
+      const ring = held.rings.get(partition);
+      if (ring === undefined) restoreRing(held, state, stored, restored);
+      else twice.push({ ring, older: { state, messages: stored.filter(({ seq }) => wasHeld(seq)) } });
     }
     this.ledger.settle();
+    // A partition that came back before it had left: its parts are joined, and written anew.
+    for (const { ring, older } of twice) this.#join(ring, older);
+  }
+
+  #restoreQueue(key: string, state: QueueState, restored: Restored): Queue {
+    const queue = restoreQueue(this.#context, { ...state, queue: key }, this.#isHome(key), restored);
+    this.queues.set(key, queue);
+    return queue;
+  }
+
+  /** What is in transit is judged by nobody else. */
+  #isHome(key: string): boolean {
+    return isInTransit(key) || this.#config.isHome(key);
+  }
+
+  /** Takes over a partition from another owner. The queue must be known here. */
+  adopt(queueName: string, older: RingExport): void {
+    const queue = this.queues.get(queueName) ?? this.#create(queueName);
+    for (const { group } of older.state.cursors) queue.addGroup(group);
+    const ring = queue.rings.get(older.state.partition);
+    if (ring === undefined) this.#rebuild(queue, renumber(older, this.#context.nextSeq));
+    else this.#join(ring, older);
+    for (const group of queue.groups.values()) {
+      const cursor = queue.rings.get(older.state.partition)?.cursors.get(group.name);
+      if (cursor !== undefined) group.messagesCame(cursor);
+    }
+  }
+
+  /** Puts an older part of a partition in front of what is here; deliveries that are out come again. */
+  #join(ring: Ring, older: RingExport): void {
+    const { queue } = ring;
+    const front = renumber(older, this.#context.nextSeq);
+    const newer = renumber(exportRing(ring), this.#context.nextSeq + front.messages.length);
+    const parked = this.#unpark((waiter) => waiter.cursor?.ring === ring);
+    queue.removeRing(ring);
+    this.#rebuild(queue, joined(front, newer));
+    this.#repark(parked);
+  }
+
+  #rebuild(queue: Queue, { state, messages }: RingExport): void {
+    const stored = messages.map((message) => ({ ...message, segment: null }));
+    const tail = (messages.at(-1)?.seq ?? -1) + 1;
+    const ring = restoreRing(queue, { ...state, tail }, stored, { timesAreExact: true });
+    // Groups of the queue that neither part knew start at the oldest message, as on any partition that is new to them.
+    for (const group of queue.groups.values()) if (!ring.cursors.has(group.name)) ring.admit(group);
+    queue.changed();
+  }
+
+  /** Forgets a partition that another owner has taken over. */
+  surrender(key: string, partition: string): void {
+    const queue = this.queues.get(key);
+    const ring = queue?.rings.get(partition);
+    if (queue === undefined || ring === undefined) return;
+    queue.removeRing(ring);
+    if (queue.rings.size === 0 && isInTransit(key)) this.#forget(queue);
   }
 
   #create(name: string, options: DeclaredOptions | null = null): Queue {
     const effective = effectiveOptions(options, this.#config.settings);
-    const queue = new Queue(this.#context, name, this.#config.isHome(name), effective, options !== null);
+    const queue = new Queue(this.#context, name, this.#isHome(name), effective, options !== null);
     this.queues.set(name, queue);
     return queue;
   }

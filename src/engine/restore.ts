@@ -5,7 +5,7 @@ import type { Segment } from "./ledger.ts";
 import { Message } from "./message.ts";
 import { Queue } from "./queue.ts";
 import { Ring } from "./ring.ts";
-import type { CursorState, QueueState, RingState } from "./snapshot.ts";
+import { isHeld, type CursorState, type QueueState, type RingState } from "./snapshot.ts";
 import { weigh } from "./text.ts";
 
 /** A message as it was written; null = it comes from elsewhere and is not on this disk yet. */
@@ -65,10 +65,11 @@ export function restoreRing(
   const ring = new Ring(queue, state.partition);
   queue.rings.set(state.partition, ring);
   ring.touchedAt = state.touchedAt;
-  const isNeeded = needed(state.cursors);
+  ring.wholeFrom = state.head;
+  const wasHeld = isHeld(state);
   const bySeq = new Map<number, Message>();
   for (const { seq, payload, pushedAt, isAscii, segment } of messages) {
-    if (seq < state.head || !isNeeded(seq)) continue;
+    if (!wasHeld(seq)) continue;
     const { bytes, width } = weigh(payload, isAscii);
     const message = new Message(ring, seq, payload, bytes, width, pushedAt);
     ring.restoreMessage(message, segment);
@@ -109,12 +110,4 @@ function restoreCursor(
 function firstFrom(ring: Ring, seq: number): Message | null {
   for (const message of ring.messages) if (message.seq >= seq) return message;
   return null;
-}
-
-/** Which messages some group still has to be handed or has not settled. With no group, all are kept. */
-function needed(cursors: readonly CursorState[]): (seq: number) => boolean {
-  if (cursors.length === 0) return () => true;
-  const front = Math.min(...cursors.map(({ next }) => next ?? Infinity));
-  const held = new Set(cursors.flatMap(({ seqs }) => seqs));
-  return (seq) => seq >= front || held.has(seq);
 }

@@ -29,6 +29,8 @@ export class Ring implements Due {
   fresh: Message | null = null;
   /** How many of the messages held are on the disk too. */
   stored = 0;
+  /** Messages from this number on are gone only from the front; among older ones some have left from between others. */
+  wholeFrom = 0;
   touchedAt: number;
   #wire: WireText | null = null;
 
@@ -160,6 +162,7 @@ export class Ring implements Due {
 
   #free(message: Message): void {
     if (message === this.fresh) this.#freshGone(message.next);
+    if (message.prev !== null) this.wholeFrom = Math.max(this.wholeFrom, message.seq + 1);
     if (message.segment !== null) {
       this.changed();
       message.segment.live--;

@@ -8,6 +8,8 @@ import type { Ring } from "./ring.ts";
 export interface Snapshot {
   queues: QueueState[];
   rings: RingState[];
+  /** The number of the next message: one that was used before may still lie in a row that is needed for another. */
+  nextSeq: number;
 }
 
 export interface QueueState {
@@ -32,8 +34,12 @@ export interface RingState {
   queue: string;
   partition: string;
   touchedAt: number;
-  /** The oldest message held, by its sequence number; whatever was written before it is gone. */
+  /** The number from which on every message that was written is held. */
   head: number;
+  /** The messages held that are older than that: others between them are gone, though their rows may live on. */
+  early: number[];
+  /** The number after the newest message held. */
+  tail: number;
   cursors: CursorState[];
 }
 
@@ -49,8 +55,8 @@ export interface CursorState {
 }
 
 /** Of queues that a restart has to bring back. Call it when every message has been written. */
-export function takeSnapshot(queues: Iterable<Queue>): Snapshot {
-  const snapshot: Snapshot = { queues: [], rings: [] };
+export function takeSnapshot(queues: Iterable<Queue>, nextSeq: number): Snapshot {
+  const snapshot: Snapshot = { queues: [], rings: [], nextSeq };
   for (const queue of queues) {
     if (!queue.isKept) continue;
     snapshot.queues.push(queueState(queue));
@@ -77,13 +83,26 @@ function queueState(queue: Queue): QueueState {
 
 export function ringState(ring: Ring): RingState {
   const { queue, partition, touchedAt, messages, cursors } = ring;
+  const head = Math.max(ring.wholeFrom, messages.head?.seq ?? queue.context.nextSeq);
+  const early: number[] = [];
+  for (let message = messages.head; message !== null && message.seq < head; message = message.next) {
+    early.push(message.seq);
+  }
   return {
     queue: queue.name,
     partition,
     touchedAt,
-    head: messages.head?.seq ?? queue.context.nextSeq,
+    head,
+    early,
+    tail: (messages.tail?.seq ?? -1) + 1,
     cursors: Array.from(cursors.values(), cursorState),
   };
+}
+
+/** Whether a written message was still held. */
+export function isHeld({ head, tail, early }: RingState): (seq: number) => boolean {
+  const before = new Set(early);
+  return (seq) => (seq >= head && seq < tail) || before.has(seq);
 }
 
 function cursorState(cursor: Cursor): CursorState {

@@ -1,6 +1,7 @@
 import type { DropCause } from "./context.ts";
 import type { QueueOptions } from "../contract/options.ts";
 import type { Queue } from "./queue.ts";
+import { clientName, isInTransit } from "./transit.ts";
 
 /** What one owner holds of a queue for one group. */
 export interface GroupDepth {
@@ -33,9 +34,9 @@ export interface QueueShare {
 
 export function shareOf(queue: Queue): QueueShare {
   return {
-    queue: queue.name,
+    queue: clientName(queue.name),
     declared: queue.declared,
-    isHome: queue.isHome,
+    isHome: queue.isHome && !isInTransit(queue.name),
     depth: queue.length,
     bytes: queue.bytes,
     partitions: queue.rings.size,

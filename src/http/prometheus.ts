@@ -38,6 +38,11 @@ export function prometheus(owners: readonly OwnerCounters[]): string {
       sum(({ forwarded }) => forwarded),
     ),
     counter(
+      "handed_over_total",
+      "Partitions handed over to other owners.",
+      sum(({ handedOver }) => handedOver),
+    ),
+    counter(
       "wipes_total",
       "Owners that started after a life that ended with contents.",
       sum(({ wipes }) => wipes),

@@ -3,11 +3,12 @@ import type { DeclaredOptions } from "../contract/options.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Group } from "../engine/group.ts";
 import type { Queue } from "../engine/queue.ts";
+import { isInTransit } from "../engine/transit.ts";
 import { groupDepths, partitionDepths, type GroupDepth, type PartitionDepth } from "../engine/views.ts";
 import { KeyedMutex } from "./mutex.ts";
 import type { Owner } from "./owner.ts";
 import type { Peers } from "./peers.ts";
-import type { Registration } from "./protocol.ts";
+import type { Membership, Registration } from "./protocol.ts";
 import type { Remote } from "./remote.ts";
 import { deepestGroup, mergeGroups } from "./depth.ts";
 
@@ -42,20 +43,32 @@ export class Home {
   readonly #turn: Turn;
   readonly #peers: Peers;
   readonly #parked: ParkedElsewhere;
+  readonly #began: (membership: Membership) => void;
   readonly #declared = new Map<string, DeclaredOptions>();
   readonly #verbs = new KeyedMutex();
   #loading: Promise<void> | null = null;
   #surveying: Promise<void> | null = null;
   #loaded = false;
   #surveyed: boolean;
+  /** How many owners a survey asks: all that there are or were. */
+  #members: number;
 
   /** `surveyed` = the last life ended clean, so that no other owner can hold a part of a queue unknown to this one. */
-  constructor(engine: Engine, turn: Turn, peers: Peers, parked: ParkedElsewhere, surveyed: boolean) {
+  constructor(
+    engine: Engine,
+    turn: Turn,
+    peers: Peers,
+    parked: ParkedElsewhere,
+    surveyed: boolean,
+    began: (membership: Membership) => void,
+  ) {
     this.#engine = engine;
     this.#turn = turn;
     this.#peers = peers;
     this.#parked = parked;
     this.#surveyed = surveyed;
+    this.#members = peers.placement.owners;
+    this.#began = began;
   }
 
   get isLoaded(): boolean {
@@ -73,17 +86,25 @@ export class Home {
   async #load(): Promise<void> {
     if (this.#loaded) return;
     const { self, placement } = this.#peers;
-    const declarations = await this.#peers.declarations().ephemeralHomedAt(self, placement.owners);
+    const { declarations, membership } = await this.#peers.declarations().join(self, placement.owners);
     this.#turn((engine) => {
       for (const { queue, options } of declarations) {
         this.#declared.set(queue, options);
         engine.configure(queue, options);
       }
       // A checkpoint may be older than the end of a declaration.
-      for (const { name, declared, isHome } of engine.queues.values()) {
-        if (isHome && declared && !this.#declared.has(name)) engine.configure(name, null);
+      for (const { name, declared } of engine.queues.values()) {
+        if (!isInTransit(name) && this.#peers.isHome(name) && declared && !this.#declared.has(name))
+          engine.configure(name, null);
       }
     });
+    this.#began(membership);
+    if (membership.earlier.length > 0) {
+      // Owners that there were may know of groups and partitions that this one is home of only now.
+      this.#members = Math.max(placement.owners, ...membership.earlier);
+      this.#surveyed = false;
+      await this.#survey();
+    }
     this.#loaded = true;
   }
 
@@ -98,15 +119,18 @@ export class Home {
 
   async #askHoldings(): Promise<void> {
     const held = await Promise.all(
-      this.#peers.others.map(async (owner) => {
+      this.#peers.othersOf(this.#members).map(async (owner) => {
         const holdings = await this.#peers.owner(owner).holdings(this.#peers.self);
-        return holdings.map(({ queue, groups }) => ({ owner, queue, groups }));
+        return holdings.map((holding) => ({ owner, ...holding }));
       }),
     );
-    for (const { owner, queue, groups } of held.flat()) this.#enroll(queue, owner, groups);
+    for (const { owner, queue, groups, serves } of held.flat()) {
+      if (serves) this.#enroll(queue, owner, groups);
+      else this.#learn(queue, groups);
+    }
     this.#surveyed = true;
     // Not waited for: an owner may be about to register, which waits for this survey.
-    for (const { owner, queue } of held.flat()) void this.#bringUpToDate(owner, queue);
+    for (const { owner, queue, serves } of held.flat()) if (serves) void this.#bringUpToDate(owner, queue);
   }
 
   /** The last life may have ended while it told the others of a change. */
@@ -124,14 +148,30 @@ export class Home {
   }
 
   /** Lets an owner hold a part of a queue. */
-  async register(queue: string, owner: number): Promise<Registration> {
+  async register(queue: string, owner: number, groups: readonly string[]): Promise<Registration> {
     await this.#survey();
-    const known = this.#enroll(queue, owner, []);
+    const unknown = groups.filter((group) => !this.#knows(queue, group));
+    const known = this.#enroll(queue, owner, groups);
+    // Not waited for: they may be registering themselves, and waiting for this home.
+    if (unknown.length > 0)
+      void this.#tell(queue, (other) => other.shareAddGroups(queue, unknown), owner).catch(() => {});
     return {
       options: this.#declared.get(queue) ?? null,
       groups: [...known.groups.keys()],
       interest: [...known.groups.values()].filter((group) => group.parking.isOccupied).map((group) => group.name),
     };
+  }
+
+  /** Groups that only an owner on its way out knows. */
+  #learn(queue: string, groups: readonly string[]): void {
+    this.#turn((engine) => {
+      if (!engine.queues.has(queue)) engine.configure(queue, this.#declared.get(queue) ?? null);
+      for (const name of groups) engine.addGroup(queue, name);
+    });
+  }
+
+  #knows(queue: string, group: string): boolean {
+    return this.#engine.queues.get(queue)?.groups.has(group) ?? false;
   }
 
   #enroll(queue: string, owner: number, groups: readonly string[]): Queue {

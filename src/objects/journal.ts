@@ -35,6 +35,8 @@ export class Journal {
   /** Whether the last row says that the owner might lose something. */
   #open = false;
   #activityWritten = 0;
+  /** Moves of partitions that have arrived here: they must be remembered for as long as they could be sent again. */
+  readonly adopted = new Set<string>();
   rowsWritten = 0;
   /** Lives of this owner that ended while it might have lost something. */
   wipes = 0;
@@ -69,13 +71,13 @@ export class Journal {
       const row = rows.get(slot);
       return row === undefined ? [] : [[slot, row]];
     });
-    this.#readInto(live, new Set(head.states), { timesAreExact: !head.open }, now);
+    this.#readInto(live, head, now);
     this.#activityWritten = activity(head.counters);
     Object.assign(this.#engine.counters, head.counters);
     return { wasOpen: head.open, lastCheckpointAt: head.at };
   }
 
-  #readInto(live: [number, Row][], states: ReadonlySet<number>, restored: Restored, now: number): void {
+  #readInto(live: [number, Row][], { states, nextSeq, open }: Head, now: number): void {
     const messages = new Map<string, StoredMessage[]>();
     const large = largePayloads(live);
     for (const [slot, { parts = [] }] of live) {
@@ -95,12 +97,15 @@ export class Journal {
       }
     }
     for (const list of messages.values()) list.sort((a, b) => a.seq - b.seq);
-    const valid = live.filter(([slot]) => states.has(slot));
+    const valid = live.filter(([slot]) => states.includes(slot));
     const snapshot = {
       queues: valid.flatMap(([, { queues = [] }]) => queues),
       rings: valid.flatMap(([, { rings = [] }]) => rings),
+      nextSeq,
     };
+    const restored: Restored = { timesAreExact: !open };
     this.#stateSlots = valid.map(([slot]) => slot);
+    for (const [, { adopted = [] }] of valid) for (const move of adopted) this.adopted.add(move);
     this.#engine.restore(snapshot, (queue, partition) => messages.get(keyOf(queue, partition)) ?? [], restored, now);
   }
 
@@ -113,13 +118,22 @@ export class Journal {
     const drafts = packMessages(unwritten(engine));
     const slots = this.#place(drafts, taken);
     // Only now that its messages count as stored does the snapshot see which queues are to be kept.
-    const { drafts: states, usesOnto } = packSnapshot(engine.snapshot(), drafts.at(-1));
+    const snapshot = engine.snapshot();
+    const { drafts: states, usesOnto } = packSnapshot(snapshot, this.adopted, drafts.at(-1));
     const added = usesOnto ? states.slice(1) : states;
     slots.push(...this.#place(added, taken));
     this.#stateSlots = slots.slice(slots.length - states.length);
     const rows = [...drafts, ...added].map(({ row }): Row => ({ ...row, number: this.#number++ }));
     const { counters } = engine;
-    const head: Head = { open, at: now, live: this.#live(), states: this.#stateSlots, counters, wipes: this.wipes };
+    const head: Head = {
+      open,
+      at: now,
+      live: this.#live(),
+      states: this.#stateSlots,
+      nextSeq: snapshot.nextSeq,
+      counters,
+      wipes: this.wipes,
+    };
     (rows.at(-1) as Row).head = head;
     engine.ledger.settle();
     this.#put(rows, slots);

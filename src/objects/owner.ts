@@ -1,11 +1,12 @@
 import { DurableObject } from "cloudflare:workers";
 import { readConfig, type Env } from "../config.ts";
-import { isRefusal, type Refusal } from "../contract/errors.ts";
+import { isRefusal, refuse, WaggleError, type Refusal } from "../contract/errors.ts";
 import { MAX_ITEMS } from "../contract/limits.ts";
 import type { DeclaredOptions } from "../contract/options.ts";
 import type { Batch, Handed } from "../engine/batch.ts";
 import { Engine, type Ack, type Claim, type Outcome, type PopRequest } from "../engine/engine.ts";
 import { newIncarnation } from "../engine/ids.ts";
+import { clientName, isInTransit } from "../engine/transit.ts";
 import { shareOf, type GroupDepth, type PartitionDepth, type QueueShare } from "../engine/views.ts";
 import { ownerName, Placement } from "../placement.ts";
 import { Gather } from "./gather.ts";
@@ -13,6 +14,7 @@ import { Home, type Depth, type Turn } from "./home.ts";
 import { Journal } from "./journal.ts";
 import { Life } from "./life.ts";
 import { heldByIsolate, setHeld } from "./memory.ts";
+import { Moves } from "./moves.ts";
 import { Peers } from "./peers.ts";
 import {
   pack,
@@ -20,9 +22,11 @@ import {
   type Holding,
   type OwnerCounters,
   type OwnerView,
+  type Parcel,
   type PopAnswer,
   type Registration,
 } from "./protocol.ts";
+import type { Remote } from "./remote.ts";
 import { Share } from "./share.ts";
 
 /** A pop may be cancelled before it has parked, while its queue is being registered; this many are remembered. */
@@ -39,6 +43,7 @@ export class Owner extends DurableObject<Env> {
   readonly #home: Home;
   readonly #share: Share;
   readonly #gather: Gather;
+  readonly #moves: Moves;
   readonly #journal: Journal;
   readonly #life: Life;
   readonly #parked = new Map<string, (batch: Batch) => void>();
@@ -53,6 +58,7 @@ export class Owner extends DurableObject<Env> {
       incarnation: this.#incarnation,
       settings: config.engine,
       isHome: (queue) => this.#peers.isHome(queue),
+      isHere: (queue, partition) => this.#peers.placement.owner(queue, partition) === this.#peers.self,
       hasRoom: (bytes) => {
         setHeld(name, this.#engine.memoryBytes);
         return heldByIsolate() + bytes <= config.maxBytes;
@@ -67,7 +73,7 @@ export class Owner extends DurableObject<Env> {
         askIdle: (queue, group) => void this.#askIdle(queue, group),
         groupForgotten: (queue, group) => this.#groupForgotten(queue, group),
         queueCollected: (queue) => {
-          if (!this.#peers.isHome(queue)) this.#share.left(queue);
+          if (!this.#peers.isHome(queue) && !isInTransit(queue)) this.#share.left(queue);
         },
         log: (event, details) => console.log({ event, owner: name, ...details }),
       },
@@ -84,7 +90,14 @@ export class Owner extends DurableObject<Env> {
     });
     this.#share = new Share(this.#turn, this.#peers, this.#engine);
     this.#gather = new Gather(this.#turn, this.#peers, (queue) => this.#home.others(queue));
-    this.#home = new Home(this.#engine, this.#turn, this.#peers, this.#gather, !this.#life.lastLife.wasOpen);
+    this.#moves = new Moves(this.#engine, this.#turn, this.#peers, this.#journal.adopted, {
+      open: (queue, groups) => this.#openFor(queue, groups),
+      flush: () => this.#life.flush(),
+    });
+    const isClean = !this.#life.lastLife.wasOpen;
+    this.#home = new Home(this.#engine, this.#turn, this.#peers, this.#gather, isClean, (membership) =>
+      this.#moves.begin(membership),
+    );
     setHeld(name, this.#engine.memoryBytes);
   }
 
@@ -103,24 +116,38 @@ export class Owner extends DurableObject<Env> {
 
   // What the router asks for.
 
+  /** `hops` = how often other owners have passed this on: a request is forwarded once. */
   async push(
     queue: string,
     partition: string,
     payloads: string[] | Uint8Array[],
     isAscii: boolean,
+    hops = 0,
   ): Promise<Refusal | null> {
+    const owner = this.#peers.placement.owner(queue, partition);
+    if (owner !== this.#peers.self) {
+      return hops > 0 ? moved(queue) : this.#peers.owner(owner).push(queue, partition, payloads, isAscii, hops + 1);
+    }
     if (!this.#isOpen(queue)) await this.#open(queue);
+    if (this.#moves.mayBeElsewhere(queue, partition) && !(await this.#moves.pull(queue, partition)))
+      return moved(queue);
     const texts = payloads.map((payload) =>
       typeof payload === "string" ? payload : new TextDecoder().decode(payload),
     );
     return this.#turn((engine) => engine.push(queue, partition, texts, isAscii));
   }
 
-  async pop(request: PopRequest): Promise<PopAnswer | Refusal> {
+  async pop(request: PopRequest, hops = 0): Promise<PopAnswer | Refusal> {
     const { queue, group, partition, waitMs } = request;
+    const { placement, self } = this.#peers;
+    const owner = partition === null ? placement.home(queue) : placement.owner(queue, partition);
+    if (owner !== self) return hops > 0 ? moved(queue) : this.#peers.owner(owner).pop(request, hops + 1);
     if (!this.#isOpen(queue) || !this.#knowsGroup(queue, group)) {
       const refusal = await this.#admit(queue, group);
       if (refusal !== null) return refusal;
+    }
+    if (partition !== null && this.#moves.mayBeElsewhere(queue, partition)) {
+      if (!(await this.#moves.pull(queue, partition))) return moved(queue);
     }
     const reachesOthers = partition === null && this.#home.others(queue).length > 0;
     const answer =
@@ -164,27 +191,40 @@ export class Owner extends DurableObject<Env> {
     return this.#turn((engine) => engine.ack(queue, group, acks));
   }
 
-  async configure(queue: string, options: DeclaredOptions): Promise<void> {
+  async configure(queue: string, options: DeclaredOptions, hops = 0): Promise<void> {
+    const home = this.#otherHome(queue, hops);
+    if (home !== null) return home.configure(queue, options, hops + 1);
     await this.#load();
     await this.#home.configure(queue, options);
   }
 
-  async reset(queue: string): Promise<number> {
+  async reset(queue: string, hops = 0): Promise<number> {
+    const home = this.#otherHome(queue, hops);
+    if (home !== null) return home.reset(queue, hops + 1);
     await this.#load();
+    await this.#mustBeSettled(queue);
     return this.#flushed(this.#home.reset(queue));
   }
 
-  async remove(queue: string): Promise<{ deleted: boolean; declared: boolean }> {
+  async remove(queue: string, hops = 0): Promise<{ deleted: boolean; declared: boolean }> {
+    const home = this.#otherHome(queue, hops);
+    if (home !== null) return home.remove(queue, hops + 1);
     await this.#load();
+    await this.#mustBeSettled(queue);
     return this.#flushed(this.#home.remove(queue));
   }
 
-  async dropGroup(queue: string, group: string): Promise<boolean> {
+  async dropGroup(queue: string, group: string, hops = 0): Promise<boolean> {
+    const home = this.#otherHome(queue, hops);
+    if (home !== null) return home.dropGroup(queue, group, hops + 1);
     await this.#load();
+    await this.#mustBeSettled(queue);
     return this.#flushed(this.#home.dropGroup(queue, group));
   }
 
-  async depth(queue: string, group: string | null): Promise<Depth | Refusal> {
+  async depth(queue: string, group: string | null, hops = 0): Promise<Depth | Refusal> {
+    const home = this.#otherHome(queue, hops);
+    if (home !== null) return home.depth(queue, group, hops + 1);
     await this.#load();
     return this.#home.depth(queue, group);
   }
@@ -194,7 +234,8 @@ export class Owner extends DurableObject<Env> {
     return this.#turn((engine) => Array.from(engine.queues.values(), shareOf));
   }
 
-  view(queue: string | null): OwnerView {
+  async view(queue: string | null): Promise<OwnerView> {
+    await this.#load();
     return this.#turn((engine) => {
       const held = [...engine.queues.values()];
       const view: OwnerView = {
@@ -215,19 +256,20 @@ export class Owner extends DurableObject<Env> {
     return this.#turn((engine) => ({
       ...engine.counters,
       forwarded: this.#peers.calls,
+      handedOver: this.#moves.handedOver,
       wipes: this.#journal.wipes,
       checkpointRows: this.#journal.rowsWritten,
       bytes: [...engine.queues.values()].reduce((sum, { bytes }) => sum + bytes, 0),
-      queues: [...engine.queues.keys()],
+      queues: Array.from(engine.queues.keys(), clientName),
       parkedPops: engine.parkedPops,
     }));
   }
 
   // What the owners of a queue ask of its home.
 
-  async register(queue: string, owner: number): Promise<Registration> {
+  async register(queue: string, owner: number, groups: string[]): Promise<Registration> {
     await this.#load();
-    return this.#home.register(queue, owner);
+    return this.#home.register(queue, owner, groups);
   }
 
   unregister(queue: string, owner: number): void {
@@ -249,6 +291,34 @@ export class Owner extends DurableObject<Env> {
 
   groupForgotten(queue: string, group: string, owner: number): void {
     this.#home.groupForgotten(queue, group, owner);
+  }
+
+  // What a change of the membership asks of everybody.
+
+  /** Hands over what belongs elsewhere among `owners`. Answers whether nothing is left. */
+  async settle(epoch: number, owners: number): Promise<boolean> {
+    if (this.#peers.placement.owners !== owners) return false;
+    await this.#load();
+    const isDone = await this.#moves.settle();
+    if (isDone && this.#peers.self >= owners) await this.#retire();
+    return isDone && this.#moves.epoch === epoch;
+  }
+
+  /** Hands over one partition to its new owner. Answers false when this owner has not heard of the change yet. */
+  async handOver(queue: string, partition: string, owners: number): Promise<boolean> {
+    if (this.#peers.placement.owners !== owners) return false;
+    await this.#load();
+    await this.#moves.handOver(queue, partition);
+    return true;
+  }
+
+  async adopt(parcels: Parcel[]): Promise<void> {
+    await this.#load();
+    await this.#moves.adopt(parcels);
+  }
+
+  epochSettled(epoch: number): void {
+    this.#moves.settled(epoch);
   }
 
   // What a home asks of the other owners of its queues.
@@ -297,6 +367,35 @@ export class Owner extends DurableObject<Env> {
   async #open(queue: string): Promise<void> {
     await this.#load();
     while (!this.#isOpen(queue)) await this.#share.join(queue);
+  }
+
+  /** The home of a queue, when it is another owner; a request is forwarded once. */
+  #otherHome(queue: string, hops: number): Remote<Owner> | null {
+    if (this.#peers.isHome(queue)) return null;
+    if (hops > 0) throw new WaggleError("owner_moved", moved(queue).error);
+    return this.#peers.home(queue);
+  }
+
+  /** What is dropped while a part of it is between two owners would come back. */
+  async #mustBeSettled(queue: string): Promise<void> {
+    if (!this.#moves.isSettled) await this.#moves.refresh();
+    if (!this.#moves.isSettled) throw new WaggleError("owner_moved", moved(queue).error);
+  }
+
+  /** A part of a queue arrives, with the groups that its last owner knew. */
+  async #openFor(queue: string, groups: readonly string[]): Promise<void> {
+    await this.#open(queue);
+    for (const group of groups) await this.#admit(queue, group);
+  }
+
+  /** This owner is beyond the membership and has handed everything over: what is left are names. */
+  async #retire(): Promise<void> {
+    const names = [...this.#engine.queues.keys()];
+    for (const queue of names) await this.#peers.home(queue).unregister(queue, this.#peers.self);
+    this.#turn((engine) => {
+      for (const queue of names) engine.remove(queue);
+    });
+    await this.#life.flush();
   }
 
   /** Answers a verb that drops something once the disk knows of it. */
@@ -357,10 +456,14 @@ export class Owner extends DurableObject<Env> {
   }
 
   #groupForgotten(queue: string, group: string): void {
-    if (this.#peers.isHome(queue)) return;
+    if (this.#peers.isHome(queue) || isInTransit(queue)) return;
     this.#peers
       .home(queue)
       .groupForgotten(queue, group, this.#peers.self)
       .catch(() => {});
   }
+}
+
+function moved(queue: string): Refusal {
+  return refuse("owner_moved", `queue ${JSON.stringify(queue)} is moving to another owner; try again in a moment`);
 }

@@ -35,8 +35,8 @@ export class Peers {
     return remoteDeclarations(this.#env);
   }
 
-  /** Every other owner of the membership. */
-  get others(): number[] {
-    return Array.from({ length: this.placement.owners }, (_, index) => index).filter((index) => index !== this.self);
+  /** Every other owner of a membership of `members`. */
+  othersOf(members: number): number[] {
+    return Array.from({ length: members }, (_, index) => index).filter((index) => index !== this.self);
   }
 }

@@ -1,4 +1,5 @@
 import type { DeclaredOptions } from "../contract/options.ts";
+import type { RingExport } from "../engine/adopt.ts";
 import type { Handed } from "../engine/batch.ts";
 import type { Counters } from "../engine/context.ts";
 import type { GroupDepth } from "../engine/views.ts";
@@ -46,6 +47,27 @@ export interface Registration {
 export interface Holding {
   queue: string;
   groups: string[];
+  /** Whether partitions of it are served here; groups are of interest either way. */
+  serves: boolean;
+}
+
+/** The membership as an owner finds it. */
+export interface Membership {
+  epoch: number;
+  /** Earlier numbers of owners whose partitions may not all have moved yet; empty = everything is in its place. */
+  earlier: number[];
+}
+
+/** A partition on its way to its new owner, or a piece of it. */
+export interface Parcel {
+  /** Names this move of this partition for good: whoever has taken it over once does not do so again. */
+  move: string;
+  queue: string;
+  /** The groups of the queue that the sender knows. */
+  groups: string[];
+  index: number;
+  last: boolean;
+  ring: RingExport;
 }
 
 /** Which partitions an owner holds, and what else there is to know about it. */
@@ -63,6 +85,8 @@ export interface OwnerView {
 /** What an owner has counted since it started. */
 export interface OwnerCounters extends Counters {
   forwarded: number;
+  /** Partitions handed over to other owners. */
+  handedOver: number;
   wipes: number;
   /** Rows written for checkpoints since this owner started. */
   checkpointRows: number;
@@ -74,6 +98,12 @@ export interface OwnerCounters extends Counters {
 }
 
 export type DepthTotals = { held: number; bytes: number; groups: GroupDepth[] };
+
+/** What an owner is told when it starts. */
+export interface Joined {
+  declarations: Declaration[];
+  membership: Membership;
+}
 
 /** A declaration as it is stored. */
 export interface Declaration {

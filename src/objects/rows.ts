@@ -28,6 +28,8 @@ export interface Head {
   live: number[];
   /** Of these, the ones whose queues and rings say where everybody stands; older rows live on for their messages only. */
   states: number[];
+  /** See {@link Snapshot}. */
+  nextSeq: number;
   counters: Counters;
   /** Lives that ended open, this one's predecessors. */
   wipes: number;
@@ -40,6 +42,8 @@ export interface Row {
   piece?: { seq: number; index: number; text: string };
   queues?: QueueState[];
   rings?: RingState[];
+  /** Moves of partitions that this owner has taken over. */
+  adopted?: string[];
   head?: Head;
 }
 
@@ -115,6 +119,7 @@ function addTo({ row, messages }: Draft, message: Message, payload: string): voi
 /** Packs a snapshot into rows, the first of them on top of `onto` if that has room. */
 export function packSnapshot(
   { queues, rings }: Snapshot,
+  adopted: Iterable<string>,
   onto: Draft | undefined,
 ): { drafts: Draft[]; usesOnto: boolean } {
   const usesOnto = onto !== undefined && onto.bytes < ROW_BYTES / 2;
@@ -136,6 +141,10 @@ export function packSnapshot(
     const deliveries = state.cursors.reduce((sum, { seqs }) => sum + seqs.length, 0);
     const { row } = room(4 * ENTRY_BYTES + state.cursors.length * 4 * ENTRY_BYTES + deliveries * 16);
     (row.rings ??= []).push(state);
+  }
+  for (const move of adopted) {
+    const { row } = room(ENTRY_BYTES + 2 * move.length);
+    (row.adopted ??= []).push(move);
   }
   drafts.push(current);
   return { drafts, usesOnto };

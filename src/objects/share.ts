@@ -2,6 +2,7 @@ import type { Refusal } from "../contract/errors.ts";
 import type { DeclaredOptions } from "../contract/options.ts";
 import { groupDepths, partitionDepths, type GroupDepth, type PartitionDepth } from "../engine/views.ts";
 import type { Claim, Engine } from "../engine/engine.ts";
+import { clientName, isInTransit } from "../engine/transit.ts";
 import type { Turn } from "./home.ts";
 import type { Peers } from "./peers.ts";
 import { pack, type ClaimAnswer, type Holding } from "./protocol.ts";
@@ -52,7 +53,8 @@ export class Share {
 
   async #join(queue: string): Promise<void> {
     await this.#leaving.get(queue);
-    const { options, groups, interest } = await this.#peers.home(queue).register(queue, this.#peers.self);
+    const known = [...(this.#engine.queues.get(queue)?.groups.keys() ?? [])];
+    const { options, groups, interest } = await this.#peers.home(queue).register(queue, this.#peers.self, known);
     this.#turn((engine) => {
       const held = engine.configure(queue, options);
       for (const group of groups) held.addGroup(group);
@@ -89,8 +91,12 @@ export class Share {
   holdings(home: number): Holding[] {
     return this.#turn((engine) =>
       [...engine.queues.values()]
-        .filter((queue) => this.#peers.placement.home(queue.name) === home)
-        .map((queue) => ({ queue: queue.name, groups: [...queue.groups.keys()] })),
+        .filter(({ name }) => this.#peers.placement.home(clientName(name)) === home)
+        .map(({ name, groups }) => ({
+          queue: clientName(name),
+          groups: [...groups.keys()],
+          serves: !isInTransit(name),
+        })),
     );
   }
 

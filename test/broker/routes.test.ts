@@ -202,6 +202,7 @@ it("counts in Prometheus text, summed over owners", async () => {
     'waggle_ephemeral_dropped_total{cause="retry"}': 0,
     'waggle_ephemeral_dropped_total{cause="group_idle"}': 0,
     waggle_ephemeral_forwarded_total: OWNERS === 1 ? 0 : (expect.any(Number) as number),
+    waggle_ephemeral_handed_over_total: 0,
     waggle_ephemeral_wipes_total: 0,
     waggle_ephemeral_bytes: 10,
     waggle_ephemeral_queues: 1,

@@ -69,6 +69,7 @@ export class Bench {
       settings: { ...SETTINGS, ...settings },
       effects: this.effects,
       isHome: () => true,
+      isHere: () => true,
       hasRoom: (bytes) => this.engine.memoryBytes + bytes <= this.roomBytes,
     });
   }

@@ -1,0 +1,40 @@
+import { join } from "node:path";
+import type { Row } from "./table.ts";
+import { buildBroker, startWorkerd, type Build, type Workerd } from "./workerd.ts";
+
+/** What a scenario works with. */
+export interface Bench {
+  /** Rounds of a comparison. */
+  rounds: number;
+  /** A number of requests, fewer of them in a quick run. */
+  some(count: number): number;
+  broker: Workerd;
+  bare: Workerd;
+  /** A broker of one's own, with other vars. */
+  start(vars: Record<string, number>): Promise<Workerd>;
+  report(row: Row): void;
+}
+
+export interface Scenario {
+  name: string;
+  run(bench: Bench): Promise<void>;
+}
+
+export async function prepare(quick: boolean, report: (row: Row) => void): Promise<Bench> {
+  const build = await buildBroker();
+  const start = (vars: Record<string, number>): Promise<Workerd> => startWorkerd({ build, vars });
+  return {
+    rounds: quick ? 5 : 11,
+    some: (count) => (quick ? Math.ceil(count / 4) : count),
+    broker: await start({}),
+    bare: await startWorkerd({ build: bareOf(build) }),
+    start,
+    report,
+  };
+}
+
+/** The reference runs on the same runtime, with the same date and flags. */
+function bareOf(build: Build): Build {
+  const path = join(import.meta.dirname, "bare.js");
+  return { ...build, modules: [{ name: "bare.js", path, type: "esModule" }], objects: { BARE: "Bare" }, vars: {} };
+}
