@@ -11,16 +11,23 @@ import { healthRoute, systemRoutes } from "./system.ts";
 const EMPTY = "\u0000";
 
 type Args = [env: Env, ctx: ExecutionContext];
+type Answer = (call: Call) => Promise<Response> | Response;
 
 /** Every route, in one table: it builds the router and answers which methods a path has. */
 const guarded: Route[] = [...ephemeralRoutes, ...systemRoutes];
 
 const router = Router<IRequest, Args, Response>({ catch: failureOf });
+/**
+ * Routes without a parameter, by method and path. The router takes a request's URL apart and tries its patterns one by
+ * one, which is a tenth of the time that a push of one message takes; these are found before it.
+ */
+const fixed = new Map<string, Answer>();
 add(healthRoute, (call) => healthRoute[2](call));
 for (const route of guarded) add(route, (call) => authorised(call) ?? route[2](call));
 router.all("*", missing);
 
-function add([method, path]: Route, answer: (call: Call) => Promise<Response> | Response): void {
+function add([method, path]: Route, answer: Answer): void {
+  if (!path.includes(":")) fixed.set(`${method} ${path}`, answer);
   router[method.toLowerCase() as Lowercase<typeof method>](path, (request, env, ctx) =>
     answer({ request: request as unknown as Request, params: decoded(request.params), broker: new Broker(env), ctx }),
   );
@@ -59,5 +66,18 @@ function missing(request: IRequest): Response {
 }
 
 export async function handle(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
-  return router.fetch(request as unknown as IRequest, env, ctx);
+  const answer = fixed.get(`${request.method} ${pathOf(request.url)}`);
+  if (answer === undefined) return router.fetch(request as unknown as IRequest, env, ctx);
+  try {
+    return await answer({ request, params: {}, broker: new Broker(env), ctx });
+  } catch (error) {
+    return failureOf(error);
+  }
+}
+
+/** The path of an absolute URL, as it stands in it. */
+function pathOf(url: string): string {
+  const from = url.indexOf("/", url.indexOf("://") + 3);
+  const query = url.indexOf("?", from);
+  return query < 0 ? url.slice(from) : url.slice(from, query);
 }

@@ -20,7 +20,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 export async function readBody(request: Request): Promise<BodyText> {
   const declared = request.headers.get("content-length");
   if (declared !== null && Number(declared) > MAX_BODY_BYTES) throw tooLarge();
-  const bytes = declared === null ? await readCounted(request) : new Uint8Array(await request.arrayBuffer());
+  const bytes = declared === null ? await readCounted(request) : await request.arrayBuffer();
   if (bytes.byteLength > MAX_BODY_BYTES) throw tooLarge();
   try {
     const text = utf8.decode(bytes);

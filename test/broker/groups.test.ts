@@ -185,7 +185,6 @@ it.each([
 it("remembers 4,096 groups of a queue, and refuses a pop by another", async () => {
   const queue = freshQueue();
   const partition = partitionAway(queue);
-  await push(queue, ["x"], partition);
   await configure(queue, { groupIdleSeconds: 0 });
   await runInDurableObject(homeOf(queue), async (owner: Owner) => {
     for (let i = 0; i < 4096; i++) {
@@ -193,6 +192,7 @@ it("remembers 4,096 groups of a queue, and refuses a pop by another", async () =
       await owner.pop({ queue, partition: "Default", group, batch: 1, autoAck: false, waitMs: 0, waiterId: "" });
     }
   });
+  await push(queue, ["x"], partition);
   for (const place of [{}, { partition: "Default" }, { partition }, { partition: "new" }]) {
     for (const wait of [false, true]) {
       await refused(call(popPath(queue, { group: "one more", wait, timeout: 100, ...place })), 429, "too_many_groups");

@@ -127,11 +127,11 @@ it.each(ILLEGAL.filter(([, name]) => name !== "" && name.length < 10_000))(
     expect(await refused(call(`/api/v1/ephemeral/pop?queue=q&group=${text}`), ...BAD)).toContain("group");
     expect(await refused(call(`/api/v1/ephemeral/queues/q/depth?group=${text}`), ...BAD)).toContain("group");
     expect(await refused(call(`/api/v1/system/owners?queue=${text}`), ...BAD)).toContain("queue");
-    const remove = { method: "DELETE" };
-    expect(await refused(call(`/api/v1/ephemeral/queue/${text}`, remove), ...BAD)).toContain("queue");
+    const deleted = { method: "DELETE" };
+    expect(await refused(call(`/api/v1/ephemeral/queue/${text}`, deleted), ...BAD)).toContain("queue");
     expect(await refused(call(`/api/v1/ephemeral/queues/${text}/depth`), ...BAD)).toContain("queue");
-    expect(await refused(call(`/api/v1/ephemeral/queues/${text}/groups/g`, remove), ...BAD)).toContain("queue");
-    expect(await refused(call(`/api/v1/ephemeral/queues/q/groups/${text}`, remove), ...BAD)).toContain("group");
+    expect(await refused(call(`/api/v1/ephemeral/queues/${text}/groups/g`, deleted), ...BAD)).toContain("queue");
+    expect(await refused(call(`/api/v1/ephemeral/queues/q/groups/${text}`, deleted), ...BAD)).toContain("group");
     expect(await list()).toEqual(before);
   },
 );

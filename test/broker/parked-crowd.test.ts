@@ -1,10 +1,25 @@
 import { expect, it } from "vitest";
-import { freshQueue, listed, parked, partitionsAway, payloadsOf, popPayloads, push, waitingPop } from "./support.ts";
+import {
+  type Parameters,
+  freshQueue,
+  listed,
+  parked,
+  partitionsAway,
+  payloadsOf,
+  popPayloads,
+  push,
+  waitingPop,
+} from "./support.ts";
 
 const CROWD = 1000;
 const numbers = Array.from({ length: CROWD }, (_, i) => i);
 const inOrder = numbers.join();
 const LONG = { timeout: 60_000 };
+
+/** Takes all there is for a group, for good. */
+function all(i: number): Parameters {
+  return { group: `g${i}`, batch: 10_000, autoAck: true };
+}
 
 it.each([
   ["in one partition of the home", 1, true],
@@ -35,14 +50,13 @@ it.each([
 
 it("gives each of 1,000 groups with a parked pop all of 1,000 pushed messages, in order", async () => {
   const queue = freshQueue();
-  const group = (i: number) => ({ group: `g${i}`, batch: 10_000, autoAck: true });
-  const waiting = numbers.map((i) => waitingPop(queue, { ...LONG, ...group(i) }));
+  const waiting = numbers.map((i) => waitingPop(queue, { ...LONG, ...all(i) }));
   await parked(CROWD);
   for (const i of numbers) await push(queue, [i]);
   for (const [i, first] of waiting.entries()) {
     const got = payloadsOf(await first);
     expect(got.length).toBeGreaterThan(0);
-    got.push(...(await popPayloads(queue, group(i))));
+    got.push(...(await popPayloads(queue, all(i))));
     // As text: a comparison of a million elements one by one would take longer than all the rest.
     expect(got.join()).toBe(inOrder);
   }

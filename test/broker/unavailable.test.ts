@@ -95,6 +95,10 @@ it("parks 10,000 pops on an owner and refuses one more", async () => {
   expect(await answers.done).toBe(10_000);
 });
 
+/** An environment whose owners cannot be reached. */
+const unreachable = new Proxy({}, { get: () => () => Promise.reject(new Error("the object was reset")) });
+const lostEnv: Env = { ...env, OWNER: { getByName: () => unreachable } as unknown as Env["OWNER"] };
+
 it.each([
   ["push", "POST", "/api/v1/ephemeral/push", '{"queue":"q","messages":[{"payload":1}]}'],
   ["pop", "GET", "/api/v1/ephemeral/pop?queue=q", undefined],
@@ -105,20 +109,15 @@ it.each([
   ["queues", "GET", "/api/v1/ephemeral/queues", undefined],
   ["depth", "GET", "/api/v1/ephemeral/queues/q/depth", undefined],
 ])("answers a %s that its owner could not be asked for with 503 and a reason", async (_, method, path, body) => {
-  const lost = () => Promise.reject(new Error("the object was reset"));
-  const owner = new Proxy({}, { get: () => lost });
-  const OWNER = { getByName: () => owner } as unknown as Env["OWNER"];
   const init = body === undefined ? { method } : { method, body };
   const request = new Request(`http://waggle${path}`, init);
-  const answer = worker.fetch(request, { ...env, OWNER }, createExecutionContext());
+  const answer = worker.fetch(request, lostEnv, createExecutionContext());
   expect(await passing(answer, "ephemeral_forward_failed")).toContain("the object was reset");
 });
 
 it("ends a parked pop whose owner stays away as an empty one, at the end of its time", async () => {
-  const lost = () => Promise.reject(new Error("the object was reset"));
-  const OWNER = { getByName: () => new Proxy({}, { get: () => lost }) } as unknown as Env["OWNER"];
   const request = new Request("http://waggle/api/v1/ephemeral/pop?queue=q&wait=true&timeout=200");
-  const response = await worker.fetch(request, { ...env, OWNER }, createExecutionContext());
+  const response = await worker.fetch(request, lostEnv, createExecutionContext());
   expect(response.status).toBe(200);
   expect(await response.text()).toBe('{"queue":"q","messages":[]}');
 });

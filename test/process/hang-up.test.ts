@@ -17,7 +17,7 @@ const ANY = "/api/v1/ephemeral/pop?queue=left-any&group=g&wait=true&timeout=1400
 it.each([
   ["one partition", "left", PARKED],
   ["any partition", "left-any", ANY],
-])("200 callers that hang up on pops of %s lose no message", async (_, queue, path) => {
+])("200 callers that hang up on pops of %s lose no message", async (_where, queue, path) => {
   const sockets = await Promise.all(Array.from({ length: 200 }, () => rawGet(workerd, path)));
   await eventually(() => client.parkedPops(), 200);
   for (const socket of sockets) socket.resetAndDestroy();

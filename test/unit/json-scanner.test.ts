@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { JsonScanner, JsonSyntaxProblem } from "../../src/http/json-scanner.ts";
 
@@ -69,6 +69,10 @@ const mutated = fc
     }, text),
   );
 
+function nested(levels: number): string {
+  return `${"[".repeat(levels)}1${"]".repeat(levels)}`;
+}
+
 const RUNS = { numRuns: 3000 };
 
 describe("a scanner of JSON", () => {
@@ -136,8 +140,8 @@ describe("a scanner of JSON", () => {
       ['"a\u0001"', 2],
       ["nul", 0],
       ["01", 1],
-      ["1.x", 2],
-      ['"\\q"', 2],
+      ["1.x", 1],
+      ['"\\q"', 1],
       ['"abc', 4],
     ] as const) {
       expect(() => {
@@ -149,7 +153,6 @@ describe("a scanner of JSON", () => {
   });
 
   it("counts levels of nesting and stops at the limit", () => {
-    const nested = (levels: number) => `${"[".repeat(levels)}1${"]".repeat(levels)}`;
     fc.assert(
       fc.property(fc.nat({ max: 80 }), fc.nat({ max: 80 }), (levels, limit) => {
         expect(scans(nested(levels), limit)).toBe(levels <= limit);

@@ -1,10 +1,10 @@
 import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import type { Env } from "../../src/config.ts";
 import type { PopRequest } from "../../src/engine/engine.ts";
 import worker from "../../src/index.ts";
 import type { PopAnswer } from "../../src/objects/protocol.ts";
-import { env } from "./support.ts";
 
 /** What an owner is asked for by a pop with this query: real waits of minutes cannot be tested otherwise. */
 async function asked(query: string, vars: Partial<Env> = {}): Promise<PopRequest> {
@@ -16,8 +16,9 @@ async function asked(query: string, vars: Partial<Env> = {}): Promise<PopRequest
     },
   };
   const OWNER = { getByName: () => owner } as unknown as Env["OWNER"];
+  const handlerEnv: Env = { ...(env as unknown as Env), AUTH: "off", ...vars, OWNER };
   const url = `http://waggle/api/v1/ephemeral/pop?queue=q${query}`;
-  const response = await worker.fetch(new Request(url), { ...env, ...vars, OWNER }, createExecutionContext());
+  const response = await worker.fetch(new Request(url), handlerEnv, createExecutionContext());
   expect(await response.text()).toBe('{"queue":"q","messages":[]}');
   expect(requests).toHaveLength(1);
   return requests[0] as PopRequest;

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { WaggleError } from "../../src/contract/errors.ts";
 import { decodeSegment, queryOf } from "../../src/http/query.ts";
