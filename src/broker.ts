@@ -53,8 +53,7 @@ export class Broker {
     if (payloads.length === 0) return;
     const owner = this.#owner(this.#placement.owner(queue, partition));
     const wide = !isAscii && payloads.reduce((sum, { length }) => sum + length, 0) > PACK_PUSH_CHARS;
-    const encoder = new TextEncoder();
-    const sent = wide ? payloads.map((payload) => encoder.encode(payload)) : payloads;
+    const sent = wide ? payloads.map((payload) => new TextEncoder().encode(payload)) : payloads;
     unwrap(await forwarded(owner.push(queue, partition, sent, isAscii)));
   }
 

@@ -3,26 +3,31 @@ import { DEFAULT_PARTITION, MAX_ITEMS, MAX_WAIT_MS, QUEUE_MODE } from "./limits.
 import { name } from "./names.ts";
 import { declaredOptions } from "./options.ts";
 
-/** The bodies of the ephemeral routes; section 2 of the wire contract. Fields that are not named here are ignored. */
+/**
+ * The bodies of the ephemeral routes; section 2 of the wire contract. Fields that are not named here are ignored. Those
+ * of the hot paths are compiled while the module loads, which is the only time at which a Worker may generate code.
+ */
 
 /** A push without its messages, whose payloads stay raw text. */
-export const pushHead = z.object({ queue: name, partition: z.nullish(name) });
+export const pushHead = z.compile(z.object({ queue: name, partition: z.nullish(name) }));
 export type PushHead = z.infer<typeof pushHead>;
 
-export const ackBody = z.object({
-  queue: name,
-  group: z.nullish(name),
-  acks: z
-    .array(
-      z.object({
-        id: z.string(),
-        status: z.nullish(z.string()),
-        /** The delivery that is meant: an ack for an earlier one settles nothing. */
-        attempts: z.nullish(z.number().check(z.int(), z.positive())),
-      }),
-    )
-    .check(z.maxLength(MAX_ITEMS)),
-});
+export const ackBody = z.compile(
+  z.object({
+    queue: name,
+    group: z.nullish(name),
+    acks: z
+      .array(
+        z.object({
+          id: z.string(),
+          status: z.nullish(z.string()),
+          /** The delivery that is meant: an ack for an earlier one settles nothing. */
+          attempts: z.nullish(z.number().check(z.int(), z.positive())),
+        }),
+      )
+      .check(z.maxLength(MAX_ITEMS)),
+  }),
+);
 export type AckBody = z.infer<typeof ackBody>;
 
 export const configureBody = z.object({ queue: name, options: z.optional(declaredOptions) });

@@ -355,7 +355,7 @@ export class Engine {
    */
   restore(
     { queues, rings, nextSeq }: Snapshot,
-    messages: (queue: string, partition: string) => readonly StoredMessage[],
+    messages: (queue: string, partition: string) => Iterable<StoredMessage>,
     restored: Restored,
     now: number,
   ): void {
@@ -375,7 +375,7 @@ export class Engine {
       const wasHeld = isHeld(state);
       const ring = held.rings.get(partition);
       if (ring === undefined) restoreRing(held, state, stored, restored);
-      else twice.push({ ring, older: { state, messages: stored.filter(({ seq }) => wasHeld(seq)) } });
+      else twice.push({ ring, older: { state, messages: [...stored].filter(({ seq }) => wasHeld(seq)) } });
     }
     this.ledger.settle();
     // A partition that came back before it had left: its parts are joined, and written anew.

@@ -161,6 +161,8 @@ export class Queue implements Due {
   }
 
   setOptions(options: QueueOptions, declared: boolean): void {
+    // Messages that come back must not be judged by rules that no longer hold.
+    if (declared !== this.declared || !areSame(options, this.options)) this.changed();
     this.options = options;
     this.declared = declared;
     for (const ring of this.rings.values()) {
@@ -269,4 +271,8 @@ export class Queue implements Due {
     this.context.deadlines.disarm(this);
     this.context.memoryBytes -= COST.queue;
   }
+}
+
+function areSame(a: QueueOptions, b: QueueOptions): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }

@@ -1,3 +1,4 @@
+import { effectiveOptions } from "../contract/options.ts";
 import type { EngineContext } from "./context.ts";
 import { Cursor } from "./cursor.ts";
 import { Group } from "./group.ts";
@@ -33,7 +34,9 @@ export function restoreQueue(
   isHome: boolean,
   { timesAreExact }: Restored,
 ): Queue {
-  const queue = new Queue(context, state.queue, isHome, state.options, state.declared);
+  // Defaults may have changed between two lives; what was declared is brought up to date by the home.
+  const options = state.declared ? state.options : effectiveOptions(null, context.settings);
+  const queue = new Queue(context, state.queue, isHome, options, state.declared);
   queue.touchedAt = state.touchedAt;
   Object.assign(queue.drops, state.drops);
   for (const owner of state.holders) queue.holders.add(owner);
@@ -59,7 +62,7 @@ export function restoreQueue(
 export function restoreRing(
   queue: Queue,
   state: RingState,
-  messages: readonly StoredMessage[],
+  messages: Iterable<StoredMessage>,
   restored: Restored,
 ): Ring {
   const ring = new Ring(queue, state.partition);
@@ -67,13 +70,14 @@ export function restoreRing(
   ring.touchedAt = state.touchedAt;
   ring.wholeFrom = state.head;
   const wasHeld = isHeld(state);
+  const isNamed = named(state.cursors);
   const bySeq = new Map<number, Message>();
   for (const { seq, payload, pushedAt, isAscii, segment } of messages) {
     if (!wasHeld(seq)) continue;
     const { bytes, width } = weigh(payload, isAscii);
     const message = new Message(ring, seq, payload, bytes, width, pushedAt);
     ring.restoreMessage(message, segment);
-    bySeq.set(seq, message);
+    if (isNamed.has(seq)) bySeq.set(seq, message);
   }
   const placed = state.cursors.flatMap((cursor) => {
     const group = queue.groups.get(cursor.group);
@@ -110,4 +114,14 @@ function restoreCursor(
 function firstFrom(ring: Ring, seq: number): Message | null {
   for (const message of ring.messages) if (message.seq >= seq) return message;
   return null;
+}
+
+/** The messages that cursors speak of: the only ones to be found again by their numbers. */
+function named(cursors: readonly CursorState[]): Set<number> {
+  const seqs = new Set<number>();
+  for (const cursor of cursors) {
+    if (cursor.next !== null) seqs.add(cursor.next);
+    for (const seq of cursor.seqs) seqs.add(seq);
+  }
+  return seqs;
 }

@@ -2,8 +2,8 @@ import type { Counters } from "../engine/context.ts";
 import type { Engine } from "../engine/engine.ts";
 import { Segment } from "../engine/ledger.ts";
 import type { Message } from "../engine/message.ts";
-import type { Restored, StoredMessage } from "../engine/restore.ts";
-import { packMessages, packSnapshot, type Draft, type Head, type Row } from "./rows.ts";
+import type { StoredMessage } from "../engine/restore.ts";
+import { packMessages, packState, unpackState, type Draft, type Head, type Part, type Row } from "./rows.ts";
 
 const PREFIX = "row:";
 /** The most keys that one `put` takes. */
@@ -77,36 +77,27 @@ export class Journal {
     return { wasOpen: head.open, lastCheckpointAt: head.at };
   }
 
-  #readInto(live: [number, Row][], { states, nextSeq, open }: Head, now: number): void {
-    const messages = new Map<string, StoredMessage[]>();
+  #readInto(live: [number, Row][], { states, open }: Head, now: number): void {
+    const parts = new Map<string, StoredPart[]>();
     const large = largePayloads(live);
-    for (const [slot, { parts = [] }] of live) {
-      const segment = new Segment([slot]);
+    for (const [slot, row] of live) {
+      const whole = row.piece === undefined ? undefined : large.get(row.piece.seq);
+      const segment = new Segment(whole?.slots ?? [slot]);
       this.#segments.push(segment);
-      for (const part of parts) {
+      for (const part of row.parts ?? []) {
+        if (whole !== undefined) part.payloads = [whole.text];
         const key = keyOf(part.queue, part.partition);
-        const list = messages.get(key) ?? [];
-        messages.set(key, list);
-        part.seqs.forEach((seq, i) => {
-          const whole = large.get(seq);
-          const own = whole === undefined ? segment : new Segment(whole.slots);
-          if (own !== segment) this.#segments.push(own);
-          const payload = whole?.text ?? part.payloads[i] ?? "";
-          list.push({ seq, payload, pushedAt: part.pushedAt[i] ?? now, isAscii: part.isAscii, segment: own });
-        });
+        const list = parts.get(key);
+        if (list === undefined) parts.set(key, [{ part, segment }]);
+        else list.push({ part, segment });
       }
     }
-    for (const list of messages.values()) list.sort((a, b) => a.seq - b.seq);
-    const valid = live.filter(([slot]) => states.includes(slot));
-    const snapshot = {
-      queues: valid.flatMap(([, { queues = [] }]) => queues),
-      rings: valid.flatMap(([, { rings = [] }]) => rings),
-      nextSeq,
-    };
-    const restored: Restored = { timesAreExact: !open };
-    this.#stateSlots = valid.map(([slot]) => slot);
-    for (const [, { adopted = [] }] of valid) for (const move of adopted) this.adopted.add(move);
-    this.#engine.restore(snapshot, (queue, partition) => messages.get(keyOf(queue, partition)) ?? [], restored, now);
+    const slots = new Map(live);
+    const { snapshot, adopted } = unpackState(states.map((slot) => slots.get(slot)?.state ?? ""));
+    this.#stateSlots = states;
+    for (const move of adopted) this.adopted.add(move);
+    const messages = (queue: string, partition: string) => inOrder(parts.get(keyOf(queue, partition)) ?? []);
+    this.#engine.restore(snapshot, messages, { timesAreExact: !open }, now);
   }
 
   /** Writes everything that the disk does not know. `open` = the owner goes on holding what it might lose. */
@@ -118,8 +109,8 @@ export class Journal {
     const drafts = packMessages(unwritten(engine));
     const slots = this.#place(drafts, taken);
     // Only now that its messages count as stored does the snapshot see which queues are to be kept.
-    const snapshot = engine.snapshot();
-    const { drafts: states, usesOnto } = packSnapshot(snapshot, this.adopted, drafts.at(-1));
+    const state = { snapshot: engine.snapshot(), adopted: [...this.adopted] };
+    const { drafts: states, usesOnto } = packState(state, drafts.at(-1));
     const added = usesOnto ? states.slice(1) : states;
     slots.push(...this.#place(added, taken));
     this.#stateSlots = slots.slice(slots.length - states.length);
@@ -130,7 +121,6 @@ export class Journal {
       at: now,
       live: this.#live(),
       states: this.#stateSlots,
-      nextSeq: snapshot.nextSeq,
       counters,
       wipes: this.wipes,
     };
@@ -183,6 +173,22 @@ export class Journal {
       void this.#storage.delete(keys, { allowUnconfirmed: true });
     }
     this.#slots = Math.max(-1, ...live) + 1;
+  }
+}
+
+interface StoredPart {
+  part: Part;
+  segment: Segment;
+}
+
+/** One message at a time: 100,000 of them would keep the collector busy for longer than the start may take. */
+function* inOrder(parts: StoredPart[]): Generator<StoredMessage> {
+  parts.sort((a, b) => (a.part.seqs[0] ?? 0) - (b.part.seqs[0] ?? 0));
+  for (const { part, segment } of parts) {
+    const { seqs, payloads, pushedAt, isAscii } = part;
+    for (let i = 0; i < seqs.length; i++) {
+      yield { seq: seqs[i] ?? 0, payload: payloads[i] ?? "", pushedAt: pushedAt[i] ?? 0, isAscii, segment };
+    }
   }
 }
 

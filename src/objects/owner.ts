@@ -37,6 +37,7 @@ const EARLY_CANCELS = 1000;
  * a queue in step, `Gather` serves pops that name no partition, `Life` keeps the object awake while it holds anything.
  */
 export class Owner extends DurableObject<Env> {
+  readonly #name: string;
   readonly #incarnation = newIncarnation();
   readonly #peers: Peers;
   readonly #engine: Engine;
@@ -53,6 +54,7 @@ export class Owner extends DurableObject<Env> {
     super(ctx, env);
     const config = readConfig(env);
     const name = ctx.id.name ?? ctx.id.toString();
+    this.#name = name;
     this.#peers = new Peers(env, new Placement(config.owners), Number(name.slice(ownerName(0).length - 1)));
     this.#engine = new Engine({
       incarnation: this.#incarnation,
@@ -104,7 +106,7 @@ export class Owner extends DurableObject<Env> {
   readonly #turn: Turn = (act) => {
     this.#engine.advance(Date.now());
     const result = act(this.#engine);
-    setHeld(ownerName(this.#peers.self), this.#engine.memoryBytes);
+    setHeld(this.#name, this.#engine.memoryBytes);
     this.#life.settle();
     return result;
   };

@@ -15,8 +15,17 @@ export type Remote<T> = {
     : never;
 };
 
-export function remoteOwner(env: Env, index: number): Remote<Owner> {
-  return env.OWNER.getByName(ownerName(index)) as unknown as Remote<Owner>;
+/** The ids of owners, which are hashes of their names: worth keeping, where a stub belongs to one request. */
+const ids = new WeakMap<Env["OWNER"], DurableObjectId[]>();
+
+export function remoteOwner({ OWNER }: Env, index: number): Remote<Owner> {
+  let known = ids.get(OWNER);
+  if (known === undefined) {
+    known = [];
+    ids.set(OWNER, known);
+  }
+  const id = (known[index] ??= OWNER.idFromName(ownerName(index)));
+  return OWNER.get(id) as unknown as Remote<Owner>;
 }
 
 export function remoteDeclarations(env: Env): Remote<Declarations> {

@@ -1,13 +1,14 @@
 import type { Counters } from "../engine/context.ts";
 import type { Message } from "../engine/message.ts";
-import type { QueueState, RingState, Snapshot } from "../engine/snapshot.ts";
+import type { Snapshot } from "../engine/snapshot.ts";
 
 /** How an owner's contents lie in its storage: rows of up to about 1 MB, many messages to a row. */
 
 /** Rows stay well under the 2 MB that the storage allows. */
 export const ROW_BYTES = 1024 * 1024;
-/** What an entry of a row costs beside its text, roughly. */
+/** What a message costs in a row beside its text, roughly, and what the first of a partition adds to the names. */
 const ENTRY_BYTES = 40;
+const PART_BYTES = 160;
 
 /** The messages of one partition in a row. */
 export interface Part {
@@ -26,10 +27,8 @@ export interface Head {
   at: number;
   /** Every slot that is still needed, this row's own included. */
   live: number[];
-  /** Of these, the ones whose queues and rings say where everybody stands; older rows live on for their messages only. */
+  /** Of these, the ones whose state says where everybody stands, in order; older rows live on for their messages only. */
   states: number[];
-  /** See {@link Snapshot}. */
-  nextSeq: number;
   counters: Counters;
   /** Lives that ended open, this one's predecessors. */
   wipes: number;
@@ -40,11 +39,16 @@ export interface Row {
   parts?: Part[];
   /** A piece of a payload that is larger than a row; the piece of index 0 has its part in the same row. */
   piece?: { seq: number; index: number; text: string };
-  queues?: QueueState[];
-  rings?: RingState[];
-  /** Moves of partitions that this owner has taken over. */
-  adopted?: string[];
+  /** A piece of the text of a {@link State}. */
+  state?: string;
   head?: Head;
+}
+
+/** Where everybody stands. It is cut as a text, since a single queue of it may be larger than a row. */
+export interface State {
+  snapshot: Snapshot;
+  /** Moves of partitions that this owner has taken over. */
+  adopted: string[];
 }
 
 /** A row to be written, and the messages that it is for. */
@@ -56,17 +60,17 @@ export interface Draft {
   pieces: number;
 }
 
-function draft(): Draft {
+function emptyDraft(): Draft {
   return { row: {}, bytes: 0, messages: [], pieces: 0 };
 }
 
 /** Packs messages into rows. A payload that is larger than a row takes several of its own. */
 export function packMessages(messages: Iterable<Message>): Draft[] {
   const drafts: Draft[] = [];
-  let current = draft();
+  let current = emptyDraft();
   const flush = () => {
     if (current.messages.length > 0) drafts.push(current);
-    current = draft();
+    current = emptyDraft();
   };
   for (const message of messages) {
     if (message.width > ROW_BYTES) {
@@ -74,10 +78,9 @@ export function packMessages(messages: Iterable<Message>): Draft[] {
       drafts.push(...packLarge(message));
       continue;
     }
-    const cost = message.width + ENTRY_BYTES;
-    if (current.bytes + cost > ROW_BYTES) flush();
+    if (current.bytes + costIn(current, message) > ROW_BYTES) flush();
+    current.bytes += costIn(current, message);
     addTo(current, message, message.payload);
-    current.bytes += cost;
   }
   flush();
   return drafts;
@@ -90,7 +93,7 @@ function packLarge(message: Message): Draft[] {
     payload.slice(i * step, (i + 1) * step),
   );
   return texts.map((text, index) => {
-    const part = draft();
+    const part = emptyDraft();
     part.bytes = ROW_BYTES;
     part.row.piece = { seq, index, text };
     if (index === 0) {
@@ -101,14 +104,31 @@ function packLarge(message: Message): Draft[] {
   });
 }
 
-function addTo({ row, messages }: Draft, message: Message, payload: string): void {
+function costIn(draft: Draft, message: Message): number {
   const { queue, partition } = message.ring;
-  const isAscii = message.bytes === message.payload.length;
-  row.parts ??= [];
-  let part = row.parts.at(-1);
-  if (part?.queue !== queue.name || part.partition !== partition || part.isAscii !== isAscii) {
-    part = { queue: queue.name, partition, isAscii, seqs: [], pushedAt: [], payloads: [] };
-    row.parts.push(part);
+  const cost = message.width + ENTRY_BYTES;
+  return partFor(draft, message) === null ? cost + PART_BYTES + 2 * (queue.name.length + partition.length) : cost;
+}
+
+/** The part that a message goes on with; null = it begins one. */
+function partFor({ row }: Draft, message: Message): Part | null {
+  const { queue, partition } = message.ring;
+  const part = row.parts?.at(-1);
+  const fits = part?.queue === queue.name && part.partition === partition && part.isAscii === isAscii(message);
+  return fits ? part : null;
+}
+
+function isAscii({ bytes, payload }: Message): boolean {
+  return bytes === payload.length;
+}
+
+function addTo(draft: Draft, message: Message, payload: string): void {
+  const { row, messages } = draft;
+  const { queue, partition } = message.ring;
+  let part = partFor(draft, message);
+  if (part === null) {
+    part = { queue: queue.name, partition, isAscii: isAscii(message), seqs: [], pushedAt: [], payloads: [] };
+    (row.parts ??= []).push(part);
   }
   part.seqs.push(message.seq);
   part.pushedAt.push(message.pushedAt);
@@ -116,36 +136,24 @@ function addTo({ row, messages }: Draft, message: Message, payload: string): voi
   messages.push(message);
 }
 
-/** Packs a snapshot into rows, the first of them on top of `onto` if that has room. */
-export function packSnapshot(
-  { queues, rings }: Snapshot,
-  adopted: Iterable<string>,
-  onto: Draft | undefined,
-): { drafts: Draft[]; usesOnto: boolean } {
+/** Packs the state into rows, the first piece on top of `onto` if that has room. */
+export function packState(state: State, onto: Draft | undefined): { drafts: Draft[]; usesOnto: boolean } {
+  const text = JSON.stringify(state);
   const usesOnto = onto !== undefined && onto.bytes < ROW_BYTES / 2;
-  let current = usesOnto ? onto : draft();
   const drafts: Draft[] = [];
-  const room = (bytes: number): Draft => {
-    if (current.bytes + bytes > ROW_BYTES) {
-      drafts.push(current);
-      current = draft();
-    }
-    current.bytes += bytes;
-    return current;
-  };
-  for (const state of queues) {
-    const { row } = room(4 * ENTRY_BYTES + 2 * state.queue.length + state.groups.length * 4 * ENTRY_BYTES);
-    (row.queues ??= []).push(state);
+  let current = usesOnto ? onto : emptyDraft();
+  for (let at = 0; at < text.length;) {
+    // A character may take two bytes.
+    const end = at + Math.floor((ROW_BYTES - current.bytes) / 2);
+    current.row.state = text.slice(at, end);
+    drafts.push(current);
+    current = emptyDraft();
+    at = end;
   }
-  for (const state of rings) {
-    const deliveries = state.cursors.reduce((sum, { seqs }) => sum + seqs.length, 0);
-    const { row } = room(4 * ENTRY_BYTES + state.cursors.length * 4 * ENTRY_BYTES + deliveries * 16);
-    (row.rings ??= []).push(state);
-  }
-  for (const move of adopted) {
-    const { row } = room(ENTRY_BYTES + 2 * move.length);
-    (row.adopted ??= []).push(move);
-  }
-  drafts.push(current);
   return { drafts, usesOnto };
+}
+
+/** `texts` are the pieces in order. */
+export function unpackState(texts: readonly string[]): State {
+  return JSON.parse(texts.join("")) as State;
 }

@@ -50,7 +50,7 @@ it("serves everybody once AUTH is off", async () => {
 
 it("answers a health check whatever AUTH says, and wakes no owner for it", async () => {
   const OWNER = {
-    getByName() {
+    idFromName() {
       throw new Error("an owner was asked");
     },
   };

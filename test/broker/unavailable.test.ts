@@ -97,7 +97,7 @@ it("parks 10,000 pops on an owner and refuses one more", async () => {
 
 /** An environment whose owners cannot be reached. */
 const unreachable = new Proxy({}, { get: () => () => Promise.reject(new Error("the object was reset")) });
-const lostEnv: Env = { ...env, OWNER: { getByName: () => unreachable } as unknown as Env["OWNER"] };
+const lostEnv: Env = { ...env, OWNER: { idFromName: () => ({}), get: () => unreachable } as unknown as Env["OWNER"] };
 
 it.each([
   ["push", "POST", "/api/v1/ephemeral/push", '{"queue":"q","messages":[{"payload":1}]}'],

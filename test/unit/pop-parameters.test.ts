@@ -15,7 +15,7 @@ async function asked(query: string, vars: Partial<Env> = {}): Promise<PopRequest
       return Promise.resolve({ json: "", count: 0, handed: [] });
     },
   };
-  const OWNER = { getByName: () => owner } as unknown as Env["OWNER"];
+  const OWNER = { idFromName: () => ({}), get: () => owner } as unknown as Env["OWNER"];
   const handlerEnv: Env = { ...(env as unknown as Env), AUTH: "off", ...vars, OWNER };
   const url = `http://waggle/api/v1/ephemeral/pop?queue=q${query}`;
   const response = await worker.fetch(new Request(url), handlerEnv, createExecutionContext());
