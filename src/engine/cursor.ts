@@ -2,6 +2,7 @@ import type { Batch } from "./batch.ts";
 import { RANK, type Due } from "./deadlines.ts";
 import type { Group } from "./group.ts";
 import { Heap } from "./heap.ts";
+import { Leases } from "./leases.ts";
 import { List, type Linked } from "./list.ts";
 import { Delivery, type Message } from "./message.ts";
 import type { Position } from "./positions.ts";
@@ -26,7 +27,7 @@ export class Cursor implements Linked<Cursor>, Due {
   skipped = 0;
   /** What this group was handed here and has not settled, by sequence number. */
   readonly deliveries = new Map<number, Delivery>();
-  leased = 0;
+  readonly #leases = new Leases(this);
   lastPopAt: number;
   /** What of it is on the disk. */
   notedPopAt = -Infinity;
@@ -39,6 +40,11 @@ export class Cursor implements Linked<Cursor>, Due {
     readonly group: Group,
   ) {
     this.lastPopAt = group.queue.context.now;
+  }
+
+  /** How many messages the group holds here under a lease. */
+  get leased(): number {
+    return this.#leases.size;
   }
 
   get skippedTotal(): number {
@@ -94,16 +100,18 @@ export class Cursor implements Linked<Cursor>, Due {
     const { context, options } = this.ring.queue;
     delivery.state = "leased";
     delivery.attempts = attempts;
-    this.leased++;
-    context.leases++;
     this.ring.changed();
     this.deliveries.set(delivery.message.seq, delivery);
-    context.deadlines.arm(delivery, context.now + options.leaseSeconds * 1000);
+    this.#leases.add(delivery, context.now + options.leaseSeconds * 1000);
   }
 
   leaseExpired(delivery: Delivery): void {
-    this.#endLease(delivery);
     this.#handBack(delivery, "expired");
+  }
+
+  /** With no lease left, idleness counts again. */
+  leasesEnded(): void {
+    if (this.slot < 0) this.watchIdle();
   }
 
   /** The holder has finished with a message for good. */
@@ -160,15 +168,8 @@ export class Cursor implements Linked<Cursor>, Due {
 
   /** Out of the leases or out of the line for another delivery, wherever it is. */
   #takeBack(delivery: Delivery): void {
-    if (delivery.state === "leased") this.#endLease(delivery);
+    if (delivery.state === "leased") this.#leases.remove(delivery);
     else this.#returned?.remove(delivery);
-  }
-
-  #endLease(delivery: Delivery): void {
-    this.ring.queue.context.deadlines.disarm(delivery);
-    this.leased--;
-    this.ring.queue.context.leases--;
-    if (this.leased === 0 && this.slot < 0) this.watchIdle();
   }
 
   #handBack(delivery: Delivery, state: "expired" | "returned"): boolean {

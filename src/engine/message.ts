@@ -1,5 +1,5 @@
 import type { Cursor } from "./cursor.ts";
-import { RANK, type Due } from "./deadlines.ts";
+import type { Slotted } from "./heap.ts";
 import type { Segment } from "./ledger.ts";
 import type { Linked } from "./list.ts";
 import type { Position } from "./positions.ts";
@@ -34,12 +34,15 @@ export class Message implements Linked<Message> {
 export type DeliveryState = "leased" | "expired" | "returned";
 
 /** A message that a group was handed and has not settled: leased, or waiting to be handed over again. */
-export class Delivery implements Due {
+export class Delivery implements Linked<Delivery>, Slotted {
   state: DeliveryState = "leased";
   attempts = 1;
-  dueAt = 0;
+  leaseEndsAt = 0;
+  /** Its neighbours among the leases. */
+  prev: Delivery | null = null;
+  next: Delivery | null = null;
+  /** Its place among what waits to be handed over again. */
   slot = -1;
-  readonly rank = RANK.lease;
   /** The deliveries of one message to other groups. */
   before: Delivery | null = null;
   after: Delivery | null = null;
@@ -59,9 +62,5 @@ export class Delivery implements Due {
     if (this.before === null) this.message.deliveries = this.after;
     else this.before.after = this.after;
     if (this.after !== null) this.after.before = this.before;
-  }
-
-  onDue(): void {
-    this.cursor.leaseExpired(this);
   }
 }
