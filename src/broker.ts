@@ -7,7 +7,7 @@ import { parseMessageId } from "./engine/ids.ts";
 import { listing, type Listing } from "./listing.ts";
 import type { Depth } from "./objects/home.ts";
 import type { Owner } from "./objects/owner.ts";
-import type { OwnerCounters, OwnerView, PopAnswer } from "./objects/protocol.ts";
+import { ackColumns, type OwnerCounters, type OwnerView, type PopAnswer } from "./objects/protocol.ts";
 import { remoteOwner, type Remote } from "./objects/remote.ts";
 import { Placement } from "./placement.ts";
 
@@ -107,7 +107,7 @@ export class Broker {
     await Promise.all(
       Array.from(byOwner, async ([owner, indices]) => {
         const part = indices.map((index) => acks[index] as Ack);
-        const settled = await forwarded(this.#owner(owner).ack(queue, group, part));
+        const settled = await forwarded(this.#owner(owner).ack(queue, group, ackColumns(part)));
         indices.forEach((index, i) => {
           outcomes[index] = settled[i] ?? "unknown";
         });

@@ -8,7 +8,8 @@ export interface MessageId {
   seq: number;
 }
 
-const SHAPE = /^e:([0-9a-f]{1,16}):(.+):(0|[1-9][0-9]{0,15})$/s;
+const INCARNATION = /^[0-9a-f]{1,16}$/;
+const SEQ = /^(?:0|[1-9][0-9]{0,15})$/;
 
 export function formatMessageId(id: MessageId): string {
   return `e:${id.incarnation}:${id.partition}:${id.seq}`;
@@ -16,11 +17,13 @@ export function formatMessageId(id: MessageId): string {
 
 /** The parts of an id, or null when the text is not one. */
 export function parseMessageId(text: string): MessageId | null {
-  const match = SHAPE.exec(text);
-  if (match === null) return null;
-  const [, incarnation, partition, seq] = match;
-  if (incarnation === undefined || partition === undefined) return null;
-  return { incarnation, partition, seq: Number(seq) };
+  const first = text.indexOf(":", 2);
+  const last = text.lastIndexOf(":");
+  if (!text.startsWith("e:") || first < 0 || last <= first + 1) return null;
+  const incarnation = text.slice(2, first);
+  const seq = text.slice(last + 1);
+  if (!INCARNATION.test(incarnation) || !SEQ.test(seq)) return null;
+  return { incarnation, partition: text.slice(first + 1, last), seq: Number(seq) };
 }
 
 /** A random 64-bit number in lowercase hex: no two lives of an owner share one. */

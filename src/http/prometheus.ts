@@ -39,7 +39,7 @@ export function prometheus(owners: readonly OwnerCounters[]): string {
     ),
     counter(
       "handed_over_total",
-      "Partitions handed over to other owners.",
+      "Partitions that one owner has handed over to another.",
       sum(({ handedOver }) => handedOver),
     ),
     counter(

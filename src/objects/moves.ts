@@ -38,8 +38,8 @@ export class Moves {
   /** Messages of parcels that are not complete yet, by move. */
   readonly #arriving = new Map<string, RingExport["messages"]>();
   #membership: Membership = { epoch: 0, earlier: [] };
-  /** Partitions handed over to other owners since this one started. */
-  handedOver = 0;
+  /** Partitions taken over since this owner started: counted where they arrive, as a sender may be a member no more. */
+  takenOver = 0;
 
   constructor(engine: Engine, turn: Turn, peers: Peers, adopted: Set<string>, host: MovesHost) {
     this.#engine = engine;
@@ -179,7 +179,6 @@ export class Moves {
       this.#turn((engine) => {
         for (const { queue, partition } of sent) engine.surrender(inTransit(queue), partition);
       });
-      this.handedOver += sent.length;
       await this.#host.flush();
     });
   }
@@ -201,6 +200,7 @@ export class Moves {
         this.#adopted.add(move);
         engine.adopt(queue, { state: ring.state, messages });
       });
+      this.takenOver++;
     }
     await this.#host.flush();
   }

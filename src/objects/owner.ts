@@ -4,7 +4,7 @@ import { isRefusal, refuse, WaggleError, type Refusal } from "../contract/errors
 import { MAX_ITEMS } from "../contract/limits.ts";
 import type { DeclaredOptions } from "../contract/options.ts";
 import type { Batch, Handed } from "../engine/batch.ts";
-import { Engine, type Ack, type Claim, type Outcome, type PopRequest } from "../engine/engine.ts";
+import { Engine, type Claim, type Outcome, type PopRequest } from "../engine/engine.ts";
 import { newIncarnation } from "../engine/ids.ts";
 import { clientName, isInTransit } from "../engine/transit.ts";
 import { shareOf, type GroupDepth, type PartitionDepth, type QueueShare } from "../engine/views.ts";
@@ -17,7 +17,9 @@ import { heldByIsolate, setHeld } from "./memory.ts";
 import { Moves } from "./moves.ts";
 import { Peers } from "./peers.ts";
 import {
+  acksOf,
   pack,
+  type AckColumns,
   type ClaimAnswer,
   type Holding,
   type OwnerCounters,
@@ -189,8 +191,8 @@ export class Owner extends DurableObject<Env> {
     this.#turn((engine) => engine.release(queue, group, handed));
   }
 
-  async ack(queue: string, group: string, acks: Ack[]): Promise<Outcome[]> {
-    return this.#turn((engine) => engine.ack(queue, group, acks));
+  ack(queue: string, group: string, acks: AckColumns): Outcome[] {
+    return this.#turn((engine) => engine.ack(queue, group, acksOf(acks)));
   }
 
   async configure(queue: string, options: DeclaredOptions, hops = 0): Promise<void> {
@@ -258,7 +260,7 @@ export class Owner extends DurableObject<Env> {
     return this.#turn((engine) => ({
       ...engine.counters,
       forwarded: this.#peers.calls,
-      handedOver: this.#moves.handedOver,
+      handedOver: this.#moves.takenOver,
       wipes: this.#journal.wipes,
       checkpointRows: this.#journal.rowsWritten,
       bytes: [...engine.queues.values()].reduce((sum, { bytes }) => sum + bytes, 0),

@@ -1,6 +1,7 @@
 import type { DeclaredOptions } from "../contract/options.ts";
 import type { RingExport } from "../engine/adopt.ts";
 import type { Handed } from "../engine/batch.ts";
+import type { Ack, AckStatus } from "../engine/engine.ts";
 import type { Counters } from "../engine/context.ts";
 import type { GroupDepth } from "../engine/views.ts";
 
@@ -17,6 +18,33 @@ export function pack(text: string): Packed {
 
 export function unpack(packed: Packed): string {
   return typeof packed === "string" ? packed : new TextDecoder().decode(packed);
+}
+
+/** Acks by column: a row of objects takes ten times as long to copy. */
+export interface AckColumns {
+  ids: string[];
+  /** null = all completed. */
+  statuses: AckStatus[] | null;
+  /** The deliveries that are meant, 0 = whichever is current; null = all are. */
+  attempts: number[] | null;
+}
+
+export function ackColumns(acks: readonly Ack[]): AckColumns {
+  const allCompleted = acks.every(({ status }) => status === "completed");
+  const anyCurrent = acks.every(({ attempts }) => attempts === undefined);
+  return {
+    ids: acks.map(({ id }) => id),
+    statuses: allCompleted ? null : acks.map(({ status }) => status),
+    attempts: anyCurrent ? null : acks.map(({ attempts }) => attempts ?? 0),
+  };
+}
+
+export function acksOf({ ids, statuses, attempts }: AckColumns): Ack[] {
+  return ids.map((id, index) => ({
+    id,
+    status: statuses?.[index] ?? "completed",
+    attempts: attempts?.[index] || undefined,
+  }));
 }
 
 /** The messages of a pop: JSON texts joined by commas, and what they are given back by. */
@@ -85,7 +113,7 @@ export interface OwnerView {
 /** What an owner has counted since it started. */
 export interface OwnerCounters extends Counters {
   forwarded: number;
-  /** Partitions handed over to other owners. */
+  /** Partitions that other owners have handed over to this one. */
   handedOver: number;
   wipes: number;
   /** Rows written for checkpoints since this owner started. */
