@@ -6,10 +6,11 @@ import { parking } from "./scenarios/parked.ts";
 import { popping } from "./scenarios/pop.ts";
 import { pushing } from "./scenarios/push.ts";
 import { againstRedis } from "./scenarios/redis.ts";
+import { rows } from "./scenarios/rows.ts";
 import { sizes } from "./scenarios/size.ts";
 import { printHead, printRow } from "./table.ts";
 
-const scenarios: Scenario[] = [client, pushing, popping, parking, sizes, inboxes, againstRedis];
+const scenarios: Scenario[] = [client, pushing, popping, parking, sizes, inboxes, rows, againstRedis];
 
 const { values } = parseArgs({
   options: { quick: { type: "boolean", default: false }, only: { type: "string", multiple: true } },
