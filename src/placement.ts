@@ -5,9 +5,11 @@ import { DEFAULT_PARTITION } from "./contract/limits.ts";
  * one owner more moves only the share that it takes over.
  */
 export class Placement {
+  readonly owners: number;
   readonly #seeds: number[];
 
-  constructor(readonly owners: number) {
+  constructor(owners: number) {
+    this.owners = owners;
     this.#seeds = Array.from({ length: owners }, (_, owner) => mix(Math.imul(owner + 1, 0x9e3779b1)));
   }
 

@@ -197,11 +197,11 @@ export class Group implements Due {
 
   onDue(): void {
     const { context, options } = this.queue;
-    if (this.cursors > 0 || options.groupIdleSeconds === 0) return;
+    // Whoever unpins it looks again.
+    if (this.cursors > 0 || this.pins.size > 0 || options.groupIdleSeconds === 0) return;
     if (this.parking.isOccupied) this.lastSeenAt = context.now;
     const idleAt = this.#idleAt(options.groupIdleSeconds);
-    if (this.pins.size > 0) context.deadlines.arm(this, context.now + options.groupIdleSeconds * 1000);
-    else if (idleAt > context.now) context.deadlines.arm(this, idleAt);
+    if (idleAt > context.now) context.deadlines.arm(this, idleAt);
     else if (this.mayBeIdle()) this.queue.forgetGroup(this);
     else context.deadlines.arm(this, context.now + 1000);
   }

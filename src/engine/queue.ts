@@ -68,6 +68,7 @@ export class Queue implements Due {
   ring(partition: string): Ring {
     let ring = this.rings.get(partition);
     if (ring === undefined) {
+      this.#watchLoneRing();
       ring = new Ring(this, partition);
       this.rings.set(partition, ring);
       for (const group of this.groups.values()) ring.admit(group);
@@ -161,10 +162,13 @@ export class Queue implements Due {
   }
 
   setOptions(options: QueueOptions, declared: boolean): void {
-    // Messages that come back must not be judged by rules that no longer hold.
-    if (declared !== this.declared || !areSame(options, this.options)) this.changed();
+    // Every start of the owner declares its queues anew.
+    if (declared === this.declared && areSame(options, this.options)) return;
     this.options = options;
     this.declared = declared;
+    // Messages that come back must not be judged by rules that no longer hold.
+    this.changed();
+    this.#watchLoneRing();
     for (const ring of this.rings.values()) {
       ring.watch();
       for (const cursor of ring.cursors.values()) cursor.watchIdle();
@@ -231,12 +235,22 @@ export class Queue implements Due {
 
   /** An empty partition that nobody has touched goes, unless somebody waits on it or it is the only one. */
   ringIdle(ring: Ring): void {
-    if (ring.parked.size > 0 || this.rings.size === 1) {
-      ring.touchedAt = this.context.now;
-      ring.watch();
-    } else {
+    if (ring.parked.size === 0 && this.rings.size > 1) {
       this.removeRing(ring);
+      return;
     }
+    ring.touchedAt = this.context.now;
+    // The only one stays for good: to look again would wake a sleeping owner for nothing, day and night.
+    if (ring.parked.size > 0) ring.watch();
+  }
+
+  /** The only partition gets company, or other rules: its idleness matters again, and is taken to have been looked at. */
+  #watchLoneRing(): void {
+    const [ring] = this.rings.values();
+    if (ring === undefined || this.rings.size > 1 || ring.slot >= 0 || ring.messages.size > 0) return;
+    const { now, settings } = this.context;
+    ring.touchedAt = now - ((now - ring.touchedAt) % settings.implicitIdleMs);
+    ring.watch();
   }
 
   removeRing(ring: Ring): void {

@@ -3,11 +3,10 @@ import type { EngineContext } from "./context.ts";
 import { Cursor } from "./cursor.ts";
 import { Group } from "./group.ts";
 import type { Segment } from "./ledger.ts";
-import { Message } from "./message.ts";
+import type { Message } from "./message.ts";
 import { Queue } from "./queue.ts";
 import { Ring } from "./ring.ts";
 import { isHeld, type CursorState, type QueueState, type RingState } from "./snapshot.ts";
-import { weigh } from "./text.ts";
 
 /** A message as it was written; null = it comes from elsewhere and is not on this disk yet. */
 export interface StoredMessage {
@@ -69,16 +68,7 @@ export function restoreRing(
   queue.rings.set(state.partition, ring);
   ring.touchedAt = state.touchedAt;
   ring.wholeFrom = state.head;
-  const wasHeld = isHeld(state);
-  const isNamed = named(state.cursors);
-  const bySeq = new Map<number, Message>();
-  for (const { seq, payload, pushedAt, isAscii, segment } of messages) {
-    if (!wasHeld(seq)) continue;
-    const { bytes, width } = weigh(payload, isAscii);
-    const message = new Message(ring, seq, payload, bytes, width, pushedAt);
-    ring.restoreMessage(message, segment);
-    if (isNamed.has(seq)) bySeq.set(seq, message);
-  }
+  const bySeq = ring.restoreMessages(messages, isHeld(state), named(state.cursors));
   const placed = state.cursors.flatMap((cursor) => {
     const group = queue.groups.get(cursor.group);
     return group === undefined ? [] : [restoreCursor(ring, group, cursor, bySeq, restored)];

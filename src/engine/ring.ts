@@ -7,6 +7,8 @@ import { List } from "./list.ts";
 import { Message } from "./message.ts";
 import { Positions } from "./positions.ts";
 import type { Queue } from "./queue.ts";
+import type { StoredMessage } from "./restore.ts";
+import { weigh } from "./text.ts";
 
 /** The text around what changes from message to message in an answer. */
 export interface WireText {
@@ -73,15 +75,36 @@ export class Ring implements Due {
     if (options.ttlSeconds > 0 && (this.slot < 0 || this.dueAt > tooOldAt)) context.deadlines.arm(this, tooOldAt);
   }
 
-  /** Takes a message back, from the disk or, with no segment, from another owner. */
-  restoreMessage(message: Message, segment: Segment | null): void {
+  /**
+   * Takes messages back, from the disk or, with no segment, from another owner. They come in order; answers those that
+   * are named. A start with a large backlog spends its time here, which is why the sums are made once.
+   */
+  restoreMessages(stored: Iterable<StoredMessage>, wasHeld: (seq: number) => boolean, named: ReadonlySet<number>) {
     const { context } = this.queue;
-    this.messages.append(message);
-    this.bytes += message.bytes;
-    this.queue.held(1, message.bytes, message.width + COST.message);
-    context.nextSeq = Math.max(context.nextSeq, message.seq + 1);
-    if (segment !== null) this.noteStored(message, segment);
-    else if (this.fresh === null) this.#freshCame(message);
+    const found = new Map<number, Message>();
+    let written = 0;
+    let memory = 0;
+    for (const { seq, payload, pushedAt, isAscii, segment } of stored) {
+      if (!wasHeld(seq)) continue;
+      const { bytes, width } = weigh(payload, isAscii);
+      const message = new Message(this, seq, payload, bytes, width, pushedAt);
+      this.messages.append(message);
+      this.bytes += bytes;
+      memory += width + COST.message;
+      if (segment === null) {
+        if (this.fresh === null) this.#freshCame(message);
+      } else {
+        message.segment = segment;
+        segment.live++;
+        written++;
+      }
+      if (named.has(seq)) found.set(seq, message);
+    }
+    this.stored += written;
+    this.queue.stored += written;
+    this.queue.held(this.messages.size, this.bytes, memory);
+    context.nextSeq = Math.max(context.nextSeq, (this.messages.tail?.seq ?? -1) + 1);
+    return found;
   }
 
   /** Wakes whoever waits for messages of this partition. */
@@ -175,7 +198,7 @@ export class Ring implements Due {
     if (this.messages.size === 0) this.#watchIdleness();
   }
 
-  /** A message has been written, or read back. */
+  /** A message has been written. */
   noteStored(message: Message, segment: Segment): void {
     message.segment = segment;
     segment.live++;

@@ -101,8 +101,8 @@ export function ringState(ring: Ring): RingState {
 
 /** Whether a written message was still held. */
 export function isHeld({ head, tail, early }: RingState): (seq: number) => boolean {
-  const before = new Set(early);
-  return (seq) => (seq >= head && seq < tail) || before.has(seq);
+  const before = early.length === 0 ? null : new Set(early);
+  return (seq) => (seq >= head && seq < tail) || (before !== null && before.has(seq));
 }
 
 function cursorState(cursor: Cursor): CursorState {

@@ -77,6 +77,12 @@ export class Journal {
     return { wasOpen: head.open, lastCheckpointAt: head.at };
   }
 
+  /** Takes everything off the disk: the contents live on in memory alone. */
+  discard(): void {
+    this.#delete(Array.from({ length: this.#slots }, (_, slot) => slot));
+    this.#slots = 0;
+  }
+
   #readInto(live: [number, Row][], { states, open }: Head, now: number): void {
     const parts = new Map<string, StoredPart[]>();
     const large = largePayloads(live);
@@ -167,12 +173,16 @@ export class Journal {
     const spare: number[] = [];
     for (let slot = 0; slot < this.#slots; slot++) if (!needed.has(slot)) spare.push(slot);
     if (spare.length <= SPARE_SLOTS) return;
-    this.rowsWritten += spare.length;
-    for (let from = 0; from < spare.length; from += PUT_KEYS) {
-      const keys = spare.slice(from, from + PUT_KEYS).map((slot) => PREFIX + slot);
+    this.#delete(spare);
+    this.#slots = Math.max(-1, ...live) + 1;
+  }
+
+  #delete(slots: readonly number[]): void {
+    this.rowsWritten += slots.length;
+    for (let from = 0; from < slots.length; from += PUT_KEYS) {
+      const keys = slots.slice(from, from + PUT_KEYS).map((slot) => PREFIX + slot);
       void this.#storage.delete(keys, { allowUnconfirmed: true });
     }
-    this.#slots = Math.max(-1, ...live) + 1;
   }
 }
 

@@ -44,6 +44,8 @@ export class Life {
     this.#leadMs = checkpointMs * 0.9;
     const now = Date.now();
     this.lastLife = journal.restore(now);
+    // What an earlier life wrote is taken over once; nobody would keep it up to date from here on.
+    if (checkpointMs === 0) journal.discard();
     if (!this.lastLife.wasOpen) return;
     const { lastCheckpointAt } = this.lastLife;
     // How many messages were younger than that is not known, and not invented.
@@ -76,8 +78,9 @@ export class Life {
    * may be undone by a crash as far as its last window goes.
    */
   async flush(): Promise<void> {
-    if (!this.#journals || this.#engine.ledger.isClean) return;
-    this.#write(Date.now(), true);
+    if (!this.#journals) return;
+    if (!this.#engine.ledger.isClean) this.#write(Date.now(), true);
+    // Even then: a checkpoint that has just been written may still be on its way.
     await this.#storage.sync();
   }
 
@@ -127,8 +130,17 @@ export class Life {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     this.#timerAt = Infinity;
+    this.#backstopAt = 0;
     const { nextDueAt, keepsAnything } = this.#engine;
-    if (this.#journals && keepsAnything && nextDueAt < Infinity) void this.#armAlarm(nextDueAt);
+    if (this.#journals) void this.#moveAlarm(keepsAnything ? nextDueAt : Infinity);
+  }
+
+  /** An alarm that nothing is due at any more would cost a whole wake: moving it is far cheaper. */
+  async #moveAlarm(at: number): Promise<void> {
+    const armed = await this.#storage.getAlarm();
+    if ((armed ?? Infinity) === at) return;
+    if (at === Infinity) await this.#storage.deleteAlarm({ allowUnconfirmed: true });
+    else await this.#storage.setAlarm(Math.max(at, Date.now() + 1), { allowUnconfirmed: true });
   }
 
   /** A row each: an alarm is armed only where none is, or where it is earlier than the one that is. */
@@ -144,7 +156,7 @@ export class Life {
     try {
       this.#backstopAt = 0;
       this.#wake();
-      if (this.#journals && this.#journal.isOpen) {
+      if (this.#journals && this.#journal.isOpen && this.#backstopAt === 0) {
         this.#backstopAt = Date.now() + BACKSTOP_MS;
         await this.#armAlarm(this.#backstopAt);
       }

@@ -125,6 +125,8 @@ export class Moves {
         }
       }
     }
+    // What has left must be off this disk, and what this owner has learnt of its queues on it, before all count as done.
+    await this.#host.flush();
     const left = this.#held();
     if (rings.length > 0) {
       const delivered = before.messages - left.messages;
@@ -138,7 +140,7 @@ export class Moves {
       if (failure === null) console.log(event);
       else console.warn({ ...event, left: left.rings, error: String(failure) });
     }
-    return left.rings === 0;
+    return failure === null && left.rings === 0;
   }
 
   #held(): { rings: number; messages: number } {

@@ -392,9 +392,13 @@ export class Owner extends DurableObject<Env> {
     for (const group of groups) await this.#admit(queue, group);
   }
 
-  /** This owner is beyond the membership and has handed everything over: what is left are names. */
+  /** This owner is beyond the membership and has handed everything over: what is left are names, for the homes to keep. */
   async #retire(): Promise<void> {
     const names = [...this.#engine.queues.keys()];
+    const homes = new Set(names.map((queue) => this.#peers.placement.home(queue)));
+    for (const queue of names) await this.#share.join(queue);
+    // Taking nothing over is answered like everything else: once all that the home knows is on its disk.
+    for (const home of homes) await this.#peers.owner(home).adopt([]);
     for (const queue of names) await this.#peers.home(queue).unregister(queue, this.#peers.self);
     this.#turn((engine) => {
       for (const queue of names) engine.remove(queue);
