@@ -1,21 +1,21 @@
 import { isRefusal, refuse, type Refusal } from "../contract/errors.ts";
 import { MAX_GROUPS, MAX_ITEMS } from "../contract/limits.ts";
 import { effectiveOptions, type DeclaredOptions, type EngineSettings } from "../contract/options.ts";
-import { exportRing, joined, renumber, type RingExport } from "./adopt.ts";
+import type { RingExport } from "./adopt.ts";
 import { Batch, type Handed } from "./batch.ts";
 import { COST, EngineContext, type Effects } from "./context.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Group } from "./group.ts";
 import { parseMessageId } from "./ids.ts";
 import { planEviction } from "./eviction.ts";
+import { HandOver } from "./handover.ts";
 import type { Ledger } from "./ledger.ts";
-import { Queue } from "./queue.ts";
-import { restoreQueue, restoreRing, type Restored, type StoredMessage } from "./restore.ts";
+import type { Queue } from "./queue.ts";
+import { Queues } from "./queues.ts";
+import type { Restored, StoredMessage } from "./restore.ts";
 import { Room } from "./room.ts";
-import type { Ring } from "./ring.ts";
-import { isHeld, takeSnapshot, type QueueState, type Snapshot } from "./snapshot.ts";
+import { takeSnapshot, type Snapshot } from "./snapshot.ts";
 import { weigh, type Weight } from "./text.ts";
-import { clientName, inTransit, isInTransit } from "./transit.ts";
 import { Waiter } from "./waiter.ts";
 
 export interface PopRequest {
@@ -73,16 +73,18 @@ export interface EngineConfig {
  * moved by {@link advance}, and what others must hear of goes through {@link Effects}.
  */
 export class Engine {
-  readonly queues = new Map<string, Queue>();
+  readonly queues: Queues;
   readonly #context: EngineContext;
   readonly #config: EngineConfig;
   readonly #room: Room;
+  readonly #handOver: HandOver;
 
   constructor(config: EngineConfig) {
     this.#config = config;
     this.#context = new EngineContext(config.incarnation, config.settings, config.effects);
-    this.#context.collect = (queue) => this.#collect(queue);
+    this.queues = new Queues(this.#context, config.isHome);
     this.#room = new Room(this.#context, this.queues, config.hasRoom);
+    this.#handOver = new HandOver(this.#context, this.queues, config.isHere);
   }
 
   get counters() {
@@ -130,7 +132,7 @@ export class Engine {
     const refusal = this.#room.reserve(name, partition, null, memory - evicted.memory);
     if (refusal !== null) return refusal;
 
-    const queue = known ?? this.#create(name);
+    const queue = known ?? this.queues.create(name);
     const ring = queue.ring(partition);
     for (let i = 0; i < evicted.messages; i++) ring.dropOldest("bounds");
     if (evicted.messages > 0) queue.reviewWindows(ring);
@@ -208,7 +210,7 @@ export class Engine {
       const refusal = groupLimit(known, groupName) ?? this.#room.reserve(name, partition, groupName, 0);
       if (refusal !== null) return refusal;
     }
-    const queue = known ?? this.#create(name);
+    const queue = known ?? this.queues.create(name);
     return { queue, ...queue.enter(partition, groupName) };
   }
 
@@ -257,7 +259,7 @@ export class Engine {
   configure(name: string, options: DeclaredOptions | null): Queue {
     const effective = effectiveOptions(options, this.#config.settings);
     const known = this.queues.get(name);
-    if (known === undefined) return this.#create(name, options);
+    if (known === undefined) return this.queues.create(name, options);
     known.touchedAt = this.#context.now;
     known.setOptions(effective, options !== null);
     return known;
@@ -277,9 +279,9 @@ export class Engine {
     const queue = this.queues.get(name);
     const group = queue?.groups.get(groupName);
     if (queue === undefined || group === undefined) return false;
-    const parked = this.#unpark((waiter) => waiter.group === group);
+    const parked = this.queues.unpark((waiter) => waiter.group === group);
     queue.dropGroup(group);
-    this.#repark(parked);
+    this.queues.repark(parked);
     return true;
   }
 
@@ -292,9 +294,9 @@ export class Engine {
   remove(name: string): boolean {
     const queue = this.queues.get(name);
     if (queue === undefined) return false;
-    const parked = this.#unpark((waiter) => waiter.group.queue === queue);
-    this.#forget(queue);
-    this.#repark(parked);
+    const parked = this.queues.unpark((waiter) => waiter.group.queue === queue);
+    this.queues.forget(queue);
+    this.queues.repark(parked);
     return true;
   }
 
@@ -312,21 +314,7 @@ export class Engine {
       return;
     }
     for (const waiter of waiting) group.parking.unpark(waiter);
-    this.#repark(waiting);
-  }
-
-  #unpark(chosen: (waiter: Waiter) => boolean): Waiter[] {
-    const parked = [...this.#context.waiters.values()].filter((waiter) => !waiter.detached && chosen(waiter));
-    for (const waiter of parked) waiter.group.parking.unpark(waiter);
-    return parked;
-  }
-
-  #repark(parked: readonly Waiter[]): void {
-    for (const { id, group, cursor, batch, autoAck, timeoutAt, arrival } of parked) {
-      const queue = this.queues.get(group.queue.name) ?? this.#create(group.queue.name);
-      const anew = queue.enter(cursor === null ? null : cursor.ring.partition, group.name);
-      anew.group.parking.park(new Waiter(id, anew.group, anew.cursor, batch, autoAck, timeoutAt, arrival));
-    }
+    this.queues.repark(waiting);
   }
 
   /** What has to be written for a restart to find everything; the caller writes the messages first. */
@@ -349,107 +337,24 @@ export class Engine {
     return takeSnapshot(this.queues.values(), this.#context.nextSeq);
   }
 
-  /**
-   * Takes up what an earlier life wrote. Called once, before anything else. Partitions that belong to another owner by
-   * now are kept apart, in transit.
-   */
+  /** Takes up what an earlier life wrote; see {@link HandOver.restore}. */
   restore(
-    { queues, rings, nextSeq }: Snapshot,
+    snapshot: Snapshot,
     messages: (queue: string, partition: string) => Iterable<StoredMessage>,
     restored: Restored,
     now: number,
   ): void {
-    this.#context.now = now;
-    this.#context.nextSeq = nextSeq;
-    const states = new Map(queues.map((state) => [clientName(state.queue), state]));
-    for (const state of queues) if (!isInTransit(state.queue)) this.#restoreQueue(state.queue, state, restored);
-    const twice: { ring: Ring; older: RingExport }[] = [];
-    for (const state of rings.toSorted((a, b) => Number(isInTransit(a.queue)) - Number(isInTransit(b.queue)))) {
-      const { partition } = state;
-      const queue = clientName(state.queue);
-      const key = this.#config.isHere(queue, partition) ? queue : inTransit(queue);
-      const known = states.get(queue);
-      if (known === undefined) continue;
-      const held = this.queues.get(key) ?? this.#restoreQueue(key, known, restored);
-      const stored = messages(queue, partition);
-      const wasHeld = isHeld(state);
-      const ring = held.rings.get(partition);
-      if (ring === undefined) restoreRing(held, state, stored, restored);
-      else twice.push({ ring, older: { state, messages: [...stored].filter(({ seq }) => wasHeld(seq)) } });
-    }
-    this.ledger.settle();
-    // A partition that came back before it had left: its parts are joined, and written anew.
-    for (const { ring, older } of twice) this.#join(ring, older);
+    this.#handOver.restore(snapshot, messages, restored, now);
   }
 
-  #restoreQueue(key: string, state: QueueState, restored: Restored): Queue {
-    const queue = restoreQueue(this.#context, { ...state, queue: key }, this.#isHome(key), restored);
-    this.queues.set(key, queue);
-    return queue;
-  }
-
-  /** What is in transit is judged by nobody else. */
-  #isHome(key: string): boolean {
-    return isInTransit(key) || this.#config.isHome(key);
-  }
-
-  /** Takes over a partition from another owner. The queue must be known here. */
-  adopt(queueName: string, older: RingExport): void {
-    const queue = this.queues.get(queueName) ?? this.#create(queueName);
-    for (const { group } of older.state.cursors) queue.addGroup(group);
-    const ring = queue.rings.get(older.state.partition);
-    if (ring === undefined) this.#rebuild(queue, renumber(older, this.#context.nextSeq));
-    else this.#join(ring, older);
-    for (const group of queue.groups.values()) {
-      const cursor = queue.rings.get(older.state.partition)?.cursors.get(group.name);
-      if (cursor !== undefined) group.messagesCame(cursor);
-    }
-  }
-
-  /** Puts an older part of a partition in front of what is here; deliveries that are out come again. */
-  #join(ring: Ring, older: RingExport): void {
-    const { queue } = ring;
-    const front = renumber(older, this.#context.nextSeq);
-    const newer = renumber(exportRing(ring), this.#context.nextSeq + front.messages.length);
-    const parked = this.#unpark((waiter) => waiter.cursor?.ring === ring);
-    queue.removeRing(ring);
-    this.#rebuild(queue, joined(front, newer));
-    this.#repark(parked);
-  }
-
-  #rebuild(queue: Queue, { state, messages }: RingExport): void {
-    const stored = messages.map((message) => ({ ...message, segment: null }));
-    const tail = (messages.at(-1)?.seq ?? -1) + 1;
-    const ring = restoreRing(queue, { ...state, tail }, stored, { timesAreExact: true });
-    // Groups of the queue that neither part knew start at the oldest message, as on any partition that is new to them.
-    for (const group of queue.groups.values()) if (!ring.cursors.has(group.name)) ring.admit(group);
-    queue.changed();
+  /** Takes over a partition from another owner; see {@link HandOver.adopt}. */
+  adopt(queue: string, ring: RingExport): void {
+    this.#handOver.adopt(queue, ring);
   }
 
   /** Forgets a partition that another owner has taken over. */
-  surrender(key: string, partition: string): void {
-    const queue = this.queues.get(key);
-    const ring = queue?.rings.get(partition);
-    if (queue === undefined || ring === undefined) return;
-    queue.removeRing(ring);
-    if (queue.rings.size === 0 && isInTransit(key)) this.#forget(queue);
-  }
-
-  #create(name: string, options: DeclaredOptions | null = null): Queue {
-    const effective = effectiveOptions(options, this.#config.settings);
-    const queue = new Queue(this.#context, name, this.#isHome(name), effective, options !== null);
-    this.queues.set(name, queue);
-    return queue;
-  }
-
-  #collect(queue: Queue): void {
-    this.#forget(queue);
-    this.#config.effects.queueCollected(queue.name);
-  }
-
-  #forget(queue: Queue): void {
-    queue.close();
-    this.queues.delete(queue.name);
+  surrender(queue: string, partition: string): void {
+    this.#handOver.surrender(queue, partition);
   }
 }
 
