@@ -18,6 +18,8 @@ const ALARM_RETRY_MS = 10_000;
  */
 export class Life {
   readonly lastLife: LastLife;
+  /** Since this owner started: each is a row written. */
+  alarmsSet = 0;
   readonly #storage: DurableObjectStorage;
   readonly #engine: Engine;
   readonly #journal: Journal;
@@ -140,7 +142,7 @@ export class Life {
     const armed = await this.#storage.getAlarm();
     if ((armed ?? Infinity) === at) return;
     if (at === Infinity) await this.#storage.deleteAlarm({ allowUnconfirmed: true });
-    else await this.#storage.setAlarm(Math.max(at, Date.now() + 1), { allowUnconfirmed: true });
+    else await this.#setAlarm(at);
   }
 
   /** A row each: an alarm is armed only where none is, or where it is earlier than the one that is. */
@@ -148,6 +150,11 @@ export class Life {
     const armed = await this.#storage.getAlarm();
     // A past alarm counts as missing: it has been given up, or is running now.
     if (armed !== null && armed <= at && armed > Date.now()) return;
+    await this.#setAlarm(at);
+  }
+
+  async #setAlarm(at: number): Promise<void> {
+    this.alarmsSet++;
     await this.#storage.setAlarm(Math.max(at, Date.now() + 1), { allowUnconfirmed: true });
   }
 

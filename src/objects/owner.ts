@@ -1,7 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { readConfig, type Env } from "../config.ts";
 import { isRefusal, refuse, WaggleError, type Refusal } from "../contract/errors.ts";
-import { MAX_ITEMS } from "../contract/limits.ts";
 import type { DeclaredOptions } from "../contract/options.ts";
 import type { Batch, Handed } from "../engine/batch.ts";
 import { Engine, type Claim, type Outcome, type PopRequest } from "../engine/engine.ts";
@@ -69,13 +68,13 @@ export class Owner extends DurableObject<Env> {
       },
       effects: {
         answer: (waiter, batch) => this.#parked.get(waiter.id)?.(batch),
-        available: (queue, group) => void this.#announce(queue, group),
+        available: (queue, group) => void this.#share.announce(queue, group),
         gather: (queue, group) => {
           const parked = this.#engine.queues.get(queue)?.groups.get(group);
           if (parked !== undefined) void this.#gather.serve(parked);
         },
-        askIdle: (queue, group) => void this.#askIdle(queue, group),
-        groupForgotten: (queue, group) => this.#groupForgotten(queue, group),
+        askIdle: (queue, group) => void this.#share.askIdle(queue, group),
+        groupForgotten: (queue, group) => this.#share.groupForgotten(queue, group),
         queueCollected: (queue) => {
           if (!this.#peers.isHome(queue) && !isInTransit(queue)) this.#share.left(queue);
         },
@@ -263,6 +262,7 @@ export class Owner extends DurableObject<Env> {
       handedOver: this.#moves.takenOver,
       wipes: this.#journal.wipes,
       checkpointRows: this.#journal.rowsWritten,
+      alarmsSet: this.#life.alarmsSet,
       bytes: [...engine.queues.values()].reduce((sum, { bytes }) => sum + bytes, 0),
       queues: Array.from(engine.queues.keys(), clientName),
       parkedPops: engine.parkedPops,
@@ -434,41 +434,6 @@ export class Owner extends DurableObject<Env> {
       await this.#open(queue);
     }
     return null;
-  }
-
-  /** Tells the home of a queue that a group has messages here, until it does not want to hear more. */
-  async #announce(queue: string, name: string): Promise<void> {
-    const group = () => this.#engine.queues.get(queue)?.groups.get(name);
-    let told = group()?.availableUpTo(MAX_ITEMS) ?? 0;
-    let wanted = true;
-    try {
-      wanted = await this.#peers.home(queue).available(queue, name, this.#peers.self, told);
-    } catch {
-      // The home is on its way back and may not have heard.
-      told = 0;
-      await scheduler.wait(1000);
-    }
-    const later = group();
-    if (!wanted || later === undefined || later.interest) return;
-    if (later.availableUpTo(MAX_ITEMS) > told) await this.#announce(queue, name);
-    else later.listenFor();
-  }
-
-  async #askIdle(queue: string, group: string): Promise<void> {
-    try {
-      const idleMs = await this.#peers.home(queue).groupIdleMs(queue, group);
-      this.#turn((engine) => engine.queues.get(queue)?.hearIdle(group, idleMs));
-    } catch {
-      // Asked again at the next look.
-    }
-  }
-
-  #groupForgotten(queue: string, group: string): void {
-    if (this.#peers.isHome(queue) || isInTransit(queue)) return;
-    this.#peers
-      .home(queue)
-      .groupForgotten(queue, group, this.#peers.self)
-      .catch(() => {});
   }
 }
 

@@ -118,6 +118,8 @@ export interface OwnerCounters extends Counters {
   wipes: number;
   /** Rows written for checkpoints since this owner started. */
   checkpointRows: number;
+  /** Alarms set since this owner started: a row each. */
+  alarmsSet: number;
   /** Payload bytes held. */
   bytes: number;
   /** Names of the queues held: one queue may stand on several owners. */

@@ -1,4 +1,5 @@
 import type { Refusal } from "../contract/errors.ts";
+import { MAX_ITEMS } from "../contract/limits.ts";
 import type { DeclaredOptions } from "../contract/options.ts";
 import { groupDepths, partitionDepths, type GroupDepth, type PartitionDepth } from "../engine/views.ts";
 import type { Claim, Engine } from "../engine/engine.ts";
@@ -163,5 +164,41 @@ export class Share {
       const { batch, left } = engine.claim(claim);
       return { items: batch.items.map(pack), handed: batch.handed, bytes: batch.bytes, left };
     });
+  }
+
+  /** Tells the home of a queue that a group has messages here, until it does not want to hear more. */
+  async announce(queue: string, name: string): Promise<void> {
+    const group = () => this.#engine.queues.get(queue)?.groups.get(name);
+    let told = group()?.availableUpTo(MAX_ITEMS) ?? 0;
+    let wanted = true;
+    try {
+      wanted = await this.#peers.home(queue).available(queue, name, this.#peers.self, told);
+    } catch {
+      // The home is on its way back and may not have heard.
+      told = 0;
+      await scheduler.wait(1000);
+    }
+    const later = group();
+    if (!wanted || later === undefined || later.interest) return;
+    if (later.availableUpTo(MAX_ITEMS) > told) await this.announce(queue, name);
+    else later.listenFor();
+  }
+
+  async askIdle(queue: string, group: string): Promise<void> {
+    try {
+      const idleMs = await this.#peers.home(queue).groupIdleMs(queue, group);
+      this.#turn((engine) => engine.queues.get(queue)?.hearIdle(group, idleMs));
+    } catch {
+      // Asked again at the next look.
+    }
+  }
+
+  /** The last trace of a group has left this owner. */
+  groupForgotten(queue: string, group: string): void {
+    if (this.#peers.isHome(queue) || isInTransit(queue)) return;
+    this.#peers
+      .home(queue)
+      .groupForgotten(queue, group, this.#peers.self)
+      .catch(() => {});
   }
 }

@@ -195,6 +195,7 @@ it("counts in Prometheus text, summed over owners", async () => {
     waggle_ephemeral_pushed_total: 4,
     waggle_ephemeral_popped_total: 4,
     waggle_ephemeral_acked_total: 2,
+    waggle_ephemeral_alarms_set_total: expect.any(Number) as number,
     waggle_ephemeral_checkpoint_rows_total: expect.any(Number) as number,
     waggle_ephemeral_redelivered_total: 1,
     'waggle_ephemeral_dropped_total{cause="bounds"}': 0,
