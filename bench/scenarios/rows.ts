@@ -36,8 +36,11 @@ export const rows: Scenario = {
         ),
       );
     };
-    // The group is there before the counting: its name is written once.
-    for (const queue of ["at-once", "later"]) await connection.send(pop(queue, { group: GROUP, batch: 1 }));
+    // The partition and the group are there before the counting: their names are written once.
+    for (const queue of ["at-once", "later"]) {
+      await connection.send(push(queue, 1, BYTES));
+      await consume(queue);
+    }
 
     const before = await settled();
     for (let sent = 0; sent < MESSAGES; sent += BATCH) {
