@@ -2,7 +2,7 @@ import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
 
 /** The suite of the broker as a whole runs with one owner and with many: where a queue's parts live must not show. */
-function broker(owners: number) {
+function broker(owners: number, exclude: string[] = []) {
   return {
     plugins: [
       cloudflareTest({
@@ -10,7 +10,7 @@ function broker(owners: number) {
         miniflare: { bindings: { AUTH: "off", OWNERS: owners } },
       }),
     ],
-    test: { name: `owners=${owners}`, include: ["test/broker/**/*.test.ts"] },
+    test: { name: `owners=${owners}`, include: ["test/broker/**/*.test.ts"], exclude },
   };
 }
 
@@ -24,7 +24,8 @@ export default defineConfig({
       },
       // Against real processes, from outside: raw `workerd`, `wrangler dev`, a build for deployment.
       { test: { name: "process", include: ["test/process/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
-      broker(1),
+      // Sleep and restarts take real time, and have nothing to do with where a queue's parts live.
+      broker(1, ["test/broker/checkpoint*.test.ts", "test/broker/sleep*.test.ts"]),
       broker(8),
     ],
   },
