@@ -14,13 +14,19 @@ function broker(owners: number, exclude: string[] = []) {
   };
 }
 
+/** How property tests are to run: the Workers runtime sees only what it is given of the environment. */
+function wanted(): Record<string, string> {
+  const names = ["WAGGLE_RUNS", "WAGGLE_SEED"];
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+}
+
 export default defineConfig({
   test: {
     maxWorkers: 2,
     projects: [
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./wrangler.toml" } })],
-        test: { name: "engine", include: ["test/engine/**/*.test.ts", "test/unit/**/*.test.ts"] },
+        test: { name: "engine", include: ["test/engine/**/*.test.ts", "test/unit/**/*.test.ts"], env: wanted() },
       },
       // Against real processes, from outside: raw `workerd`, `wrangler dev`, a build for deployment.
       { test: { name: "process", include: ["test/process/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },

@@ -62,7 +62,7 @@ export interface EngineConfig {
   effects: Effects;
   /** Whether this owner is the home of a queue. */
   isHome: (queue: string) => boolean;
-  /** Whether this owner is the one of a partition. */
+  /** Whether what was stored of a partition is served here; in transit already, it may have left since. */
   isHere: (queue: string, partition: string) => boolean;
   /** Whether the isolate has room for that many more bytes. */
   hasRoom: (bytes: number) => boolean;

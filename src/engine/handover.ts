@@ -37,7 +37,7 @@ export class HandOver {
     for (const state of rings.toSorted((a, b) => Number(isInTransit(a.queue)) - Number(isInTransit(b.queue)))) {
       const { partition } = state;
       const queue = clientName(state.queue);
-      const key = this.#isHere(queue, partition) ? queue : inTransit(queue);
+      const key = this.#isHere(state.queue, partition) ? queue : inTransit(queue);
       const known = states.get(queue);
       if (known === undefined) continue;
       const held = this.#queues.get(key) ?? this.#restoreQueue(key, known, restored);

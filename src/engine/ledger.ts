@@ -4,7 +4,17 @@ import type { Ring } from "./ring.ts";
 export class Segment {
   live = 0;
 
-  constructor(readonly slots: readonly number[]) {}
+  constructor(
+    readonly slots: readonly number[],
+    /** How many messages it was written with, and what they take there. */
+    readonly total = 0,
+    readonly bytes = 0,
+  ) {}
+
+  /** What of it is still needed, by the share of its messages. */
+  get liveBytes(): number {
+    return this.total === 0 ? 0 : (this.bytes * this.live) / this.total;
+  }
 }
 
 /** What the disk does not know yet. */

@@ -211,6 +211,15 @@ export class Ring implements Due {
     this.queue.context.ledger.fresh.add(this);
   }
 
+  /** A message is about to be written anew, because hardly anything else is left of what it was written with. */
+  noteUnstored(message: Message): void {
+    if (message.segment === null) return;
+    message.segment.live--;
+    message.segment = null;
+    this.stored--;
+    this.queue.stored--;
+  }
+
   #freshGone(next: Message | null): void {
     this.fresh = next;
     if (next === null) this.queue.context.ledger.fresh.delete(this);

@@ -47,7 +47,11 @@ export function prometheus(owners: readonly OwnerCounters[]): string {
       "Owners that started after a life that ended with contents.",
       sum(({ wipes }) => wipes),
     ),
-    counter("alarms_set_total", "Alarms set, a row each.", sum(({ alarmsSet }) => alarmsSet)),
+    counter(
+      "alarms_set_total",
+      "Alarms set, a row each.",
+      sum(({ alarmsSet }) => alarmsSet),
+    ),
     counter(
       "checkpoint_rows_total",
       "Rows written for checkpoints.",

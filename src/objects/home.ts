@@ -103,13 +103,18 @@ export class Home {
       // Owners that there were may know of groups and partitions that this one is home of only now.
       this.#members = Math.max(placement.owners, ...membership.earlier);
       this.#surveyed = false;
-      await this.#survey();
+      await this.survey();
     }
     this.#loaded = true;
   }
 
+  /** Whether all that hold a part of this home's queues are known: what concerns a queue whole waits for it. */
+  get isSurveyed(): boolean {
+    return this.#surveyed;
+  }
+
   /** After an unclean end: asks every owner which parts of this home's queues it holds, once. */
-  async #survey(): Promise<void> {
+  async survey(): Promise<void> {
     if (this.#surveyed) return;
     this.#surveying ??= this.#askHoldings().finally(() => {
       this.#surveying = null;
@@ -149,7 +154,7 @@ export class Home {
 
   /** Lets an owner hold a part of a queue. */
   async register(queue: string, owner: number, groups: readonly string[]): Promise<Registration> {
-    await this.#survey();
+    await this.survey();
     const unknown = groups.filter((group) => !this.#knows(queue, group));
     const known = this.#enroll(queue, owner, groups);
     // Not waited for: they may be registering themselves, and waiting for this home.
@@ -201,7 +206,7 @@ export class Home {
 
   /** Makes a group known to the whole queue, before its first pop is answered anywhere. */
   async admitGroup(queue: string, group: string, from?: number): Promise<Refusal | null> {
-    await this.#survey();
+    await this.survey();
     if (from !== undefined) this.#enroll(queue, from, []);
     if (this.others(queue).length === 0) return null;
     return this.#verbs.run(queue, async () => {
@@ -218,7 +223,7 @@ export class Home {
 
   async configure(queue: string, options: DeclaredOptions): Promise<void> {
     await this.#verbs.run(queue, async () => {
-      await this.#survey();
+      await this.survey();
       await this.#peers.declarations().declareEphemeral(queue, options);
       this.#declared.set(queue, options);
       this.#turn((engine) => engine.configure(queue, options));
@@ -229,7 +234,7 @@ export class Home {
   /** Answers how many messages went. */
   async reset(queue: string): Promise<number> {
     return this.#verbs.run(queue, async () => {
-      await this.#survey();
+      await this.survey();
       const here = this.#turn((engine) => engine.reset(queue));
       const elsewhere = await this.#tell(queue, (owner) => owner.shareReset(queue));
       return elsewhere.reduce((sum, dropped) => sum + dropped, here);
@@ -238,7 +243,7 @@ export class Home {
 
   async remove(queue: string): Promise<{ deleted: boolean; declared: boolean }> {
     return this.#verbs.run(queue, async () => {
-      await this.#survey();
+      await this.survey();
       const declared = await this.#peers.declarations().removeEphemeral(queue);
       this.#declared.delete(queue);
       const owners = this.others(queue);
@@ -271,7 +276,7 @@ export class Home {
 
   async dropGroup(queue: string, group: string): Promise<boolean> {
     return this.#verbs.run(queue, async () => {
-      await this.#survey();
+      await this.survey();
       const here = this.#turn((engine) => engine.dropGroup(queue, group));
       const elsewhere = await this.#tell(queue, (owner) => owner.shareDropGroup(queue, group));
       const goesOn = elsewhere.some(({ goesOn: parked }) => parked);
@@ -286,7 +291,7 @@ export class Home {
   }
 
   async depth(name: string, group: string | null): Promise<Depth | Refusal> {
-    await this.#survey();
+    await this.survey();
     const queue = this.#turn((engine) => engine.queues.get(name));
     if (queue === undefined) return refuse("ephemeral_queue_not_found", `there is no queue ${JSON.stringify(name)}`);
     const totals = await this.#tell(name, (owner) => owner.shareGroups(name));

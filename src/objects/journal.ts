@@ -3,6 +3,10 @@ import type { Engine } from "../engine/engine.ts";
 import { Segment } from "../engine/ledger.ts";
 import type { Message } from "../engine/message.ts";
 import type { StoredMessage } from "../engine/restore.ts";
+import { clientName, inTransit } from "../engine/transit.ts";
+import { keyOf } from "./parcels.ts";
+import type { Offer } from "./protocol.ts";
+import { sparseSegments } from "./compaction.ts";
 import { packMessages, packState, unpackState, type Draft, type Head, type Part, type Row } from "./rows.ts";
 
 const PREFIX = "row:";
@@ -37,6 +41,8 @@ export class Journal {
   #activityWritten = 0;
   /** Moves of partitions that have arrived here: they must be remembered for as long as they could be sent again. */
   readonly adopted = new Set<string>();
+  /** Partitions in transit that this owner has begun to send, by key. */
+  readonly offered = new Map<string, Offer>();
   rowsWritten = 0;
   /** Lives of this owner that ended while it might have lost something. */
   wipes = 0;
@@ -88,34 +94,39 @@ export class Journal {
     const large = largePayloads(live);
     for (const [slot, row] of live) {
       const whole = row.piece === undefined ? undefined : large.get(row.piece.seq);
-      const segment = new Segment(whole?.slots ?? [slot]);
+      const segment = new Segment(whole?.slots ?? [slot], countOf(row), sizeOf(row, whole?.text));
       this.#segments.push(segment);
       for (const part of row.parts ?? []) {
         if (whole !== undefined) part.payloads = [whole.text];
-        const key = keyOf(part.queue, part.partition);
+        const key = keyOf({ queue: clientName(part.queue), partition: part.partition });
         const list = parts.get(key);
         if (list === undefined) parts.set(key, [{ part, segment }]);
         else list.push({ part, segment });
       }
     }
     const slots = new Map(live);
-    const { snapshot, adopted } = unpackState(states.map((slot) => slots.get(slot)?.state ?? ""));
+    const { snapshot, adopted, offered } = unpackState(states.map((slot) => slots.get(slot)?.state ?? ""));
     this.#stateSlots = states;
     for (const move of adopted) this.adopted.add(move);
-    const messages = (queue: string, partition: string) => inOrder(parts.get(keyOf(queue, partition)) ?? []);
+    for (const offer of offered) this.offered.set(keyOf(offer), offer);
+    const messages = (queue: string, partition: string) => inOrder(parts.get(keyOf({ queue, partition })) ?? []);
     this.#engine.restore(snapshot, messages, { timesAreExact: !open }, now);
   }
 
   /** Writes everything that the disk does not know. `open` = the owner goes on holding what it might lose. */
   write(now: number, open: boolean): void {
     const engine = this.#engine;
+    const messages = [...this.#compacted(), ...unwritten(engine)];
     this.#segments = this.#segments.filter(({ live }) => live > 0);
     this.#stateSlots = [];
     const taken = new Set(this.#live());
-    const drafts = packMessages(unwritten(engine));
+    const drafts = packMessages(messages);
     const slots = this.#place(drafts, taken);
     // Only now that its messages count as stored does the snapshot see which queues are to be kept.
-    const state = { snapshot: engine.snapshot(), adopted: [...this.adopted] };
+    const offered = [...this.offered.values()].filter(({ queue, partition }) =>
+      engine.queues.get(inTransit(queue))?.rings.has(partition),
+    );
+    const state = { snapshot: engine.snapshot(), adopted: [...this.adopted], offered };
     const { drafts: states, usesOnto } = packState(state, drafts.at(-1));
     const added = usesOnto ? states.slice(1) : states;
     slots.push(...this.#place(added, taken));
@@ -138,6 +149,22 @@ export class Journal {
     if (!open) this.#tidy(head.live);
   }
 
+  /** Takes the messages out of rows that hold hardly anything else any more. */
+  #compacted(): Message[] {
+    const sparse = sparseSegments(this.#segments, this.#engine.memoryBytes);
+    const messages: Message[] = [];
+    if (sparse.size === 0) return messages;
+    for (const queue of this.#engine.queues.values()) {
+      for (const ring of queue.rings.values()) {
+        for (const message of ring.messages) {
+          if (message.segment !== null && sparse.has(message.segment)) messages.push(message);
+        }
+      }
+    }
+    for (const message of messages) message.ring.noteUnstored(message);
+    return messages;
+  }
+
   /** Gives each row a slot, the first whose contents nobody needs, and notes which messages lie there. */
   #place(drafts: readonly Draft[], taken: Set<number>): number[] {
     let next = 0;
@@ -149,7 +176,8 @@ export class Journal {
     this.#slots = Math.max(this.#slots, ...slots.map((slot) => slot + 1));
     drafts.forEach(({ messages, pieces }, index) => {
       if (messages.length === 0) return;
-      const segment = new Segment(slots.slice(index, index + 1 + pieces));
+      const bytes = messages.reduce((sum, { width }) => sum + width, 0);
+      const segment = new Segment(slots.slice(index, index + 1 + pieces), messages.length, bytes);
       for (const message of messages) message.ring.noteStored(message, segment);
       this.#segments.push(segment);
     });
@@ -222,6 +250,14 @@ function largePayloads(live: readonly [number, Row][]): Map<number, { text: stri
   return whole;
 }
 
+function countOf({ parts = [] }: Row): number {
+  return parts.reduce((sum, { seqs }) => sum + seqs.length, 0);
+}
+
+function sizeOf({ parts = [] }: Row, whole = ""): number {
+  return parts.reduce((sum, { payloads }) => payloads.reduce((size, { length }) => size + length, sum), whole.length);
+}
+
 /** Moves whenever a counter does. */
 function activity({ pushed, popped, acked, redelivered, dropped, groupIdleOwed }: Counters): number {
   return pushed + popped + acked + redelivered + dropped.bounds + dropped.ttl + dropped.retry + groupIdleOwed;
@@ -229,8 +265,4 @@ function activity({ pushed, popped, acked, redelivered, dropped, groupIdleOwed }
 
 function slotOf(key: string): number {
   return Number(key.slice(PREFIX.length));
-}
-
-function keyOf(queue: string, partition: string): string {
-  return `${queue}\u0000${partition}`;
 }

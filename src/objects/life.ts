@@ -76,7 +76,7 @@ export class Life {
   }
 
   /**
-   * Makes what has just been dropped durable before that is answered: a checkpoint would bring it back. Everything else
+   * Makes what has just been dropped or declared durable before that is answered: a checkpoint would bring back what was. Everything else
    * may be undone by a crash as far as its last window goes.
    */
   async flush(): Promise<void> {
@@ -159,10 +159,11 @@ export class Life {
   }
 
   /** The alarm's handler must never throw: after a few failures it would not be called again. */
-  async alarm(): Promise<void> {
+  async alarm(load: () => Promise<void>): Promise<void> {
     try {
       this.#backstopAt = 0;
       this.#wake();
+      await load();
       if (this.#journals && this.#journal.isOpen && this.#backstopAt === 0) {
         this.#backstopAt = Date.now() + BACKSTOP_MS;
         await this.#armAlarm(this.#backstopAt);

@@ -1,14 +1,16 @@
 import type { Engine } from "../engine/engine.ts";
-import { exportRing, type RingExport } from "../engine/adopt.ts";
+import { exportRing } from "../engine/adopt.ts";
+import type { Queue } from "../engine/queue.ts";
+import type { Ring } from "../engine/ring.ts";
 import { clientName, inTransit, isInTransit } from "../engine/transit.ts";
 import { Placement } from "../placement.ts";
+import { Arrivals } from "./arrivals.ts";
 import type { Turn } from "./home.ts";
 import { KeyedMutex } from "./mutex.ts";
+import { bytesOf, keyOf, PARCEL_BYTES, split, type Place } from "./parcels.ts";
 import type { Peers } from "./peers.ts";
-import type { Membership, Parcel } from "./protocol.ts";
+import type { Membership, Offer, Parcel } from "./protocol.ts";
 
-/** A parcel's messages, in bytes of text: two of them still fit an RPC of 32 MiB, wide characters included. */
-const PARCEL_BYTES = 4 * 1024 * 1024;
 /** Partitions in one call. */
 const PARCELS_PER_CALL = 200;
 
@@ -20,33 +22,44 @@ export interface MovesHost {
   flush(): Promise<void>;
 }
 
+/** What outlives an owner's life of the moves of its partitions. */
+export interface MovesLog {
+  /** Moves that have arrived here, kept until the epoch is settled. */
+  readonly adopted: Set<string>;
+  /** Partitions that this owner has begun to send, by key. */
+  readonly offered: Map<string, Offer>;
+}
+
 /**
  * Partitions that change their owner when the number of owners changes. The sender keeps a partition, on its disk, until
  * the receiver has it on its own; the receiver remembers what it has taken over, so that a parcel that is sent again
- * after a crash changes nothing. Nothing is dropped while it can still be sent.
+ * after a crash changes nothing. Nothing is dropped while it can still be sent. Should the number change once more
+ * before the sender has heard, it asks that receiver first: of two copies one would be out of date.
  */
 export class Moves {
   readonly #engine: Engine;
   readonly #turn: Turn;
   readonly #peers: Peers;
   readonly #host: MovesHost;
-  /** Moves that have arrived here, kept until the epoch is settled. */
-  readonly #adopted: Set<string>;
+  readonly #offered: Map<string, Offer>;
   readonly #sending = new KeyedMutex();
   /** Partitions that no earlier owner has a part of any more. */
   readonly #pulled = new Set<string>();
-  /** Messages of parcels that are not complete yet, by move. */
-  readonly #arriving = new Map<string, RingExport["messages"]>();
+  readonly #arrivals: Arrivals;
   #membership: Membership = { epoch: 0, earlier: [] };
-  /** Partitions taken over since this owner started: counted where they arrive, as a sender may be a member no more. */
-  takenOver = 0;
 
-  constructor(engine: Engine, turn: Turn, peers: Peers, adopted: Set<string>, host: MovesHost) {
+  constructor(engine: Engine, turn: Turn, peers: Peers, { adopted, offered }: MovesLog, host: MovesHost) {
     this.#engine = engine;
     this.#turn = turn;
     this.#peers = peers;
-    this.#adopted = adopted;
+    this.#offered = offered;
     this.#host = host;
+    this.#arrivals = new Arrivals(turn, host, adopted);
+  }
+
+  /** Partitions taken over from other owners since this one started. */
+  get takenOver(): number {
+    return this.#arrivals.count;
   }
 
   get isSettled(): boolean {
@@ -65,47 +78,52 @@ export class Moves {
   /** Learns how many owners there were before; called once the membership is known. */
   begin(membership: Membership): void {
     this.#membership = membership;
-    if (membership.earlier.length === 0) this.#adopted.clear();
+    if (membership.earlier.length === 0) this.#arrivals.forget();
   }
 
   /** Every owner has settled: whatever belongs here is here. */
   settled(epoch: number): void {
     if (epoch !== this.#membership.epoch) return;
     this.#membership = { epoch, earlier: [] };
-    this.#adopted.clear();
+    this.#arrivals.forget();
     this.#pulled.clear();
   }
 
   /** Whether an earlier owner may still hold a part of this partition. */
   mayBeElsewhere(queue: string, partition: string): boolean {
     if (this.#membership.earlier.length === 0) return false;
-    return !this.#pulled.has(keyOf(queue, partition));
+    return !this.#pulled.has(keyOf({ queue, partition }));
   }
 
   /** Fetches what earlier owners still hold of a partition. Answers false when one of them has not got that far. */
   async pull(queue: string, partition: string): Promise<boolean> {
+    if (!(await this.#asked(this.#peers.self, queue, partition))) return false;
     for (const owners of this.#membership.earlier) {
       const source = new Placement(owners).owner(queue, partition);
       if (source === this.#peers.self) continue;
       if (!(await this.#asked(source, queue, partition))) return false;
     }
-    this.#pulled.add(keyOf(queue, partition));
+    this.#pulled.add(keyOf({ queue, partition }));
     return true;
   }
 
   async #asked(source: number, queue: string, partition: string): Promise<boolean> {
     try {
-      return await this.#peers.owner(source).handOver(queue, partition, this.#peers.placement.owners);
+      if (source !== this.#peers.self) {
+        return await this.#peers.owner(source).handOver(queue, partition, this.#peers.placement.owners);
+      }
+      await this.handOver(queue, partition);
+      return true;
     } catch (error) {
       console.warn({ event: "pull_failed", queue, partition, owner: this.#peers.self, source, error: String(error) });
       return false;
     }
   }
 
-  /** Sends one partition to the owner that asks for it, if it is here. */
+  /** Sends one partition to the owner that it belongs to, which may be this one, if it is in transit here. */
   async handOver(queue: string, partition: string): Promise<void> {
-    const target = this.#peers.placement.owner(queue, partition);
-    await this.#send(target, [{ queue, partition }]);
+    await this.#resolve({ queue, partition });
+    await this.#send(this.#peers.placement.owner(queue, partition), [{ queue, partition }]);
   }
 
   /** Sends everything that belongs elsewhere. Answers whether nothing is left. */
@@ -113,16 +131,16 @@ export class Moves {
     const rings = [...this.#engine.queues.values()]
       .filter(({ name }) => isInTransit(name))
       .flatMap((held) => Array.from(held.rings.keys(), (partition) => ({ queue: clientName(held.name), partition })));
-    const byTarget = Map.groupBy(rings, ({ queue, partition }) => this.#peers.placement.owner(queue, partition));
     const before = this.#held();
     let failure: unknown = null;
+    const note = (error: unknown) => {
+      failure = error;
+    };
+    for (const place of rings) await this.#resolve(place).catch(note);
+    const byTarget = Map.groupBy(rings, ({ queue, partition }) => this.#peers.placement.owner(queue, partition));
     for (const [target, parts] of byTarget) {
       for (let from = 0; from < parts.length; from += PARCELS_PER_CALL) {
-        try {
-          await this.#send(target, parts.slice(from, from + PARCELS_PER_CALL));
-        } catch (error) {
-          failure = error;
-        }
+        await this.#send(target, parts.slice(from, from + PARCELS_PER_CALL)).catch(note);
       }
     }
     // What has left must be off this disk, and what this owner has learnt of its queues on it, before all count as done.
@@ -153,83 +171,107 @@ export class Moves {
     return held;
   }
 
-  async #send(target: number, rings: readonly { queue: string; partition: string }[]): Promise<void> {
+  #find({ queue, partition }: Place): { held: Queue; ring: Ring } | null {
+    const held = this.#engine.queues.get(inTransit(queue));
+    const ring = held?.rings.get(partition);
+    return held === undefined || ring === undefined ? null : { held, ring };
+  }
+
+  #moveOf(place: Place): string {
+    return `${this.#membership.epoch}:${this.#peers.self}:${keyOf(place)}`;
+  }
+
+  #isOfferedBefore(place: Place): boolean {
+    const offer = this.#offered.get(keyOf(place));
+    return offer !== undefined && offer.move !== this.#moveOf(place);
+  }
+
+  /** Asks about a partition that was being sent when the membership changed. If it has arrived there, it has left here. */
+  async #resolve(place: Place): Promise<void> {
+    const offer = this.#offered.get(keyOf(place));
+    if (offer === undefined || !this.#isOfferedBefore(place)) return;
+    const hasArrived = await this.#peers.owner(offer.target).hasAdopted(offer.move);
+    if (this.#offered.get(keyOf(place)) !== offer) return;
+    if (hasArrived) await this.#surrender([place]);
+    else this.#offered.delete(keyOf(place));
+  }
+
+  async #send(target: number, places: readonly Place[]): Promise<void> {
     await this.#sending.run(String(target), async () => {
-      const sent: { queue: string; partition: string }[] = [];
-      let parcels: Parcel[] = [];
-      let bytes = 0;
-      const dispatch = async () => {
-        if (parcels.length > 0) await this.#peers.owner(target).adopt(parcels);
+      const sent = places.filter((place) => this.#find(place) !== null && !this.#isOfferedBefore(place));
+      if (sent.length === 0) return;
+      if (target === this.#peers.self) await this.#takeBack(sent);
+      else await this.#sendAll(target, sent);
+      await this.#surrender(sent);
+    });
+  }
+
+  /** What had not arrived elsewhere, and belongs here again. */
+  async #takeBack(places: readonly Place[]): Promise<void> {
+    for (const place of places) {
+      const groups = [...(this.#find(place)?.held.groups.keys() ?? [])];
+      await this.#host.open(place.queue, groups);
+      this.#turn((engine) => {
+        const found = this.#find(place);
+        if (found === null) return;
+        const { state, messages } = exportRing(found.ring);
+        engine.adopt(place.queue, { state: { ...state, queue: place.queue }, messages });
+        engine.surrender(inTransit(place.queue), place.partition);
+      });
+    }
+  }
+
+  async #sendAll(target: number, places: readonly Place[]): Promise<void> {
+    this.#turn((engine) => {
+      for (const place of places) this.#offered.set(keyOf(place), { ...place, move: this.#moveOf(place), target });
+      engine.ledger.change(Date.now());
+    });
+    // The next life must know whom to ask.
+    await this.#host.flush();
+    let parcels: Parcel[] = [];
+    let bytes = 0;
+    for (const place of places) {
+      const found = this.#find(place);
+      if (found === null) continue;
+      const groups = [...found.held.groups.keys()];
+      for (const parcel of split(this.#moveOf(place), place.queue, groups, exportRing(found.ring))) {
+        parcels.push(parcel);
+        bytes += bytesOf(parcel);
+        if (bytes < PARCEL_BYTES) continue;
+        await this.#peers.owner(target).adopt(parcels);
         parcels = [];
         bytes = 0;
-      };
-      for (const { queue, partition } of rings) {
-        const held = this.#engine.queues.get(inTransit(queue));
-        const ring = held?.rings.get(partition);
-        if (held === undefined || ring === undefined) continue;
-        const move = `${this.#membership.epoch}:${this.#peers.self}:${keyOf(queue, partition)}`;
-        const groups = [...held.groups.keys()];
-        for (const parcel of split(move, queue, groups, exportRing(ring))) {
-          parcels.push(parcel);
-          bytes += ring.bytes;
-          if (bytes >= PARCEL_BYTES) await dispatch();
-        }
-        sent.push({ queue, partition });
       }
-      await dispatch();
-      if (sent.length === 0) return;
-      this.#turn((engine) => {
-        for (const { queue, partition } of sent) engine.surrender(inTransit(queue), partition);
-      });
-      await this.#host.flush();
+    }
+    if (parcels.length > 0) await this.#peers.owner(target).adopt(parcels);
+  }
+
+  /** Forgets what is on another owner's disk by now. */
+  async #surrender(places: readonly Place[]): Promise<void> {
+    this.#turn((engine) => {
+      for (const place of places) {
+        engine.surrender(inTransit(place.queue), place.partition);
+        this.#offered.delete(keyOf(place));
+      }
+      engine.ledger.change(Date.now());
     });
+    await this.#host.flush();
   }
 
   /** Takes partitions over, and answers once they are on this owner's disk. */
   async adopt(parcels: readonly Parcel[]): Promise<void> {
-    for (const { move, queue, groups, index, last, ring } of parcels) {
-      if (this.#adopted.has(move)) continue;
-      const messages = index === 0 ? [] : this.#arriving.get(move);
-      // A parcel out of order is of an earlier try: that one starts again from the first.
-      if (messages === undefined) throw new Error(`parcel ${index} of ${move} came without those before it`);
-      messages.push(...ring.messages);
-      this.#arriving.set(move, messages);
-      if (!last) continue;
-      await this.#host.open(queue, groups);
-      this.#arriving.delete(move);
-      if (this.#adopted.has(move)) continue;
-      this.#turn((engine) => {
-        this.#adopted.add(move);
-        engine.adopt(queue, { state: ring.state, messages });
-      });
-      this.takenOver++;
+    for (const parcel of parcels) {
+      const { queue, ring } = parcel;
+      const { partition } = ring.state;
+      if (this.#peers.placement.owner(queue, partition) !== this.#peers.self)
+        throw new Error(`partition ${JSON.stringify(partition)} of queue ${JSON.stringify(queue)} belongs elsewhere`);
+      await this.#arrivals.take(parcel, () => this.handOver(queue, partition));
     }
     await this.#host.flush();
   }
-}
 
-/** Cuts a partition into parcels that fit a call each. */
-function split(move: string, queue: string, groups: string[], { state, messages }: RingExport): Parcel[] {
-  const pieces: RingExport["messages"][] = [[]];
-  let bytes = 0;
-  for (const message of messages) {
-    if (bytes > 0 && bytes + message.payload.length > PARCEL_BYTES) {
-      pieces.push([]);
-      bytes = 0;
-    }
-    pieces.at(-1)?.push(message);
-    bytes += message.payload.length;
+  /** Whether a move has arrived here. If it has not, it never will. */
+  hasAdopted(move: string): Promise<boolean> {
+    return this.#arrivals.has(move);
   }
-  return pieces.map((piece, index) => ({
-    move,
-    queue,
-    groups,
-    index,
-    last: index === pieces.length - 1,
-    ring: { state: { ...state, queue }, messages: piece },
-  }));
-}
-
-function keyOf(queue: string, partition: string): string {
-  return `${queue}\u0000${partition}`;
 }

@@ -14,6 +14,7 @@ import { Journal } from "./journal.ts";
 import { Life } from "./life.ts";
 import { heldByIsolate, setHeld } from "./memory.ts";
 import { Moves } from "./moves.ts";
+import { keyOf } from "./parcels.ts";
 import { Peers } from "./peers.ts";
 import {
   acksOf,
@@ -61,7 +62,11 @@ export class Owner extends DurableObject<Env> {
       incarnation: this.#incarnation,
       settings: config.engine,
       isHome: (queue) => this.#peers.isHome(queue),
-      isHere: (queue, partition) => this.#peers.placement.owner(queue, partition) === this.#peers.self,
+      isHere: (queue, partition) => {
+        const place = { queue: clientName(queue), partition };
+        if (isInTransit(queue) && this.#journal.offered.has(keyOf(place))) return false;
+        return this.#peers.placement.owner(place.queue, partition) === this.#peers.self;
+      },
       hasRoom: (bytes) => {
         setHeld(name, this.#engine.memoryBytes);
         return heldByIsolate() + bytes <= config.maxBytes;
@@ -93,11 +98,12 @@ export class Owner extends DurableObject<Env> {
     });
     this.#share = new Share(this.#turn, this.#peers, this.#engine);
     this.#gather = new Gather(this.#turn, this.#peers, (queue) => this.#home.others(queue));
-    this.#moves = new Moves(this.#engine, this.#turn, this.#peers, this.#journal.adopted, {
+    this.#moves = new Moves(this.#engine, this.#turn, this.#peers, this.#journal, {
       open: (queue, groups) => this.#openFor(queue, groups),
       flush: () => this.#life.flush(),
     });
-    const isClean = !this.#life.lastLife.wasOpen;
+    // What is kept in memory alone ends without a mark.
+    const isClean = config.checkpointMs > 0 && !this.#life.lastLife.wasOpen;
     this.#home = new Home(this.#engine, this.#turn, this.#peers, this.#gather, isClean, (membership) =>
       this.#moves.begin(membership),
     );
@@ -113,8 +119,7 @@ export class Owner extends DurableObject<Env> {
   };
 
   override async alarm(): Promise<void> {
-    await this.#life.alarm();
-    await this.#load();
+    await this.#life.alarm(() => this.#load());
   }
 
   // What the router asks for.
@@ -152,6 +157,7 @@ export class Owner extends DurableObject<Env> {
     if (partition !== null && this.#moves.mayBeElsewhere(queue, partition)) {
       if (!(await this.#moves.pull(queue, partition))) return moved(queue);
     }
+    if (partition === null && !this.#home.isSurveyed) await this.#home.survey();
     const reachesOthers = partition === null && this.#home.others(queue).length > 0;
     const answer =
       reachesOthers && waitMs === 0 ? await this.#gather.pop(request) : await this.#popHere(request, reachesOthers);
@@ -198,7 +204,7 @@ export class Owner extends DurableObject<Env> {
     const home = this.#otherHome(queue, hops);
     if (home !== null) return home.configure(queue, options, hops + 1);
     await this.#load();
-    await this.#home.configure(queue, options);
+    await this.#flushed(this.#home.configure(queue, options));
   }
 
   async reset(queue: string, hops = 0): Promise<number> {
@@ -321,6 +327,12 @@ export class Owner extends DurableObject<Env> {
     await this.#moves.adopt(parcels);
   }
 
+  /** Whether a move has arrived here, asked by its sender after the membership has changed. If not, it never will. */
+  async hasAdopted(move: string): Promise<boolean> {
+    await this.#load();
+    return this.#moves.hasAdopted(move);
+  }
+
   epochSettled(epoch: number): void {
     this.#moves.settled(epoch);
   }
@@ -336,7 +348,7 @@ export class Owner extends DurableObject<Env> {
   }
 
   shareConfigure(queue: string, options: DeclaredOptions | null): Promise<void> {
-    return this.#share.configure(queue, options);
+    return this.#flushed(this.#share.configure(queue, options));
   }
 
   shareAddGroups(queue: string, groups: string[]): Promise<void> {

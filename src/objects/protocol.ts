@@ -98,6 +98,14 @@ export interface Parcel {
   ring: RingExport;
 }
 
+/** A partition that an owner has begun to send: it may have arrived by now. */
+export interface Offer {
+  queue: string;
+  partition: string;
+  move: string;
+  target: number;
+}
+
 /** Which partitions an owner holds, and what else there is to know about it. */
 export interface OwnerView {
   owner: string;

@@ -1,6 +1,7 @@
 import type { Counters } from "../engine/context.ts";
 import type { Message } from "../engine/message.ts";
 import type { Snapshot } from "../engine/snapshot.ts";
+import type { Offer } from "./protocol.ts";
 
 /** How an owner's contents lie in its storage: rows of up to about 1 MB, many messages to a row. */
 
@@ -49,6 +50,8 @@ export interface State {
   snapshot: Snapshot;
   /** Moves of partitions that this owner has taken over. */
   adopted: string[];
+  /** Partitions in transit that this owner has begun to send. */
+  offered: Offer[];
 }
 
 /** A row to be written, and the messages that it is for. */
@@ -110,12 +113,11 @@ function costIn(draft: Draft, message: Message): number {
   return partFor(draft, message) === null ? cost + PART_BYTES + 2 * (queue.name.length + partition.length) : cost;
 }
 
-/** The part that a message goes on with; null = it begins one. */
-function partFor({ row }: Draft, message: Message): Part | null {
-  const { queue, partition } = message.ring;
+/** The part that a message goes on with; null = it begins one. Parts never overlap, so that they can be put in order. */
+function partFor({ row, messages }: Draft, message: Message): Part | null {
   const part = row.parts?.at(-1);
-  const fits = part?.queue === queue.name && part.partition === partition && part.isAscii === isAscii(message);
-  return fits ? part : null;
+  if (part === undefined || message.prev === null || message.prev !== messages.at(-1)) return null;
+  return part.isAscii === isAscii(message) ? part : null;
 }
 
 function isAscii({ bytes, payload }: Message): boolean {

@@ -130,7 +130,7 @@ class SimulatedOwner {
       if (at === this.alarmAt) {
         this.alarmAt = null;
         this.fired.push(now);
-        await this.#wake().life.alarm();
+        await this.#wake().life.alarm(async () => {});
       } else if (at === evictAt) this.crash();
       else runTimer();
       if (timers.size > 0) this.#quietSince = now;
