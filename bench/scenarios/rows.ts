@@ -57,7 +57,6 @@ export const rows: Scenario = {
     }
     const after = await settled();
 
-    const delta = (from: number[], to: number[], index: number) => (to[index] ?? 0) - (from[index] ?? 0);
     const per = `per ${MESSAGES} messages`;
     bench.report({ name: "rows written, consumed at once", figure: delta(before, between, 0), unit: per, limit: 0 });
     bench.report({ name: "alarms set, consumed at once", figure: delta(before, between, 1), unit: per });
@@ -72,3 +71,7 @@ export const rows: Scenario = {
     await broker.stop();
   },
 };
+
+function delta(from: number[], to: number[], index: number): number {
+  return (to[index] ?? 0) - (from[index] ?? 0);
+}

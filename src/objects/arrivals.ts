@@ -63,7 +63,7 @@ export class Arrivals {
   async has(move: string): Promise<boolean> {
     if (this.#moves.has(move)) return true;
     this.#turn((engine) => {
-      
+      this.#moves.add(calledOff(move));
       engine.ledger.change(Date.now());
     });
     await this.#host.flush();
