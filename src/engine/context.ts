@@ -16,6 +16,8 @@ export interface Counters {
   acked: number;
   redelivered: number;
   dropped: Record<DropCause, number>;
+  /** Partitions taken over from other owners: counted where they arrive, as a sender may be a member no more. */
+  adopted: number;
   /** Messages that a group was still owed when its cursor was dropped for idleness. */
   groupIdleOwed: number;
 }
@@ -64,6 +66,7 @@ export class EngineContext {
     acked: 0,
     redelivered: 0,
     dropped: { bounds: 0, ttl: 0, retry: 0 },
+    adopted: 0,
     groupIdleOwed: 0,
   };
 

@@ -171,12 +171,13 @@ export class Engine {
 
   /**
    * Hands messages of any partition to the home of the queue, for a pop that waits there. What is left is counted no
-   * further than an answer can hold; with `interest`, the next messages after that are announced.
+   * further than an answer can hold; null = nothing of the queue is held here. With `interest`, the next messages after
+   * that are announced.
    */
-  claim(claim: Claim): { batch: Batch; left: number } {
+  claim(claim: Claim): { batch: Batch; left: number | null } {
     const batch = new Batch(claim.limit, claim.maxBytes);
     const queue = this.queues.get(claim.queue);
-    if (queue === undefined) return { batch, left: 0 };
+    if (queue === undefined) return { batch, left: null };
     const { group } = queue.enter(null, claim.group);
     group.popped(null);
     group.takeAny(batch, claim.autoAck);

@@ -60,6 +60,7 @@ export class HandOver {
 
   /** Takes over a partition from another owner. The queue must be known here. */
   adopt(queueName: string, older: RingExport): void {
+    this.#context.counters.adopted++;
     const queue = this.#queues.get(queueName) ?? this.#queues.create(queueName);
     for (const { group } of older.state.cursors) queue.addGroup(group);
     const ring = queue.rings.get(older.state.partition);

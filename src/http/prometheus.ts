@@ -40,7 +40,7 @@ export function prometheus(owners: readonly OwnerCounters[]): string {
     counter(
       "handed_over_total",
       "Partitions that one owner has handed over to another.",
-      sum(({ handedOver }) => handedOver),
+      sum(({ adopted }) => adopted),
     ),
     counter(
       "wipes_total",

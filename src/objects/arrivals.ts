@@ -18,8 +18,6 @@ export class Arrivals {
   readonly #host: MovesHost;
   readonly #moves: Set<string>;
   readonly #arriving = new Map<string, Arriving>();
-  /** Partitions taken over since this owner started: counted where they arrive, as a sender may be a member no more. */
-  count = 0;
 
   /** `moves` outlives this life. */
   constructor(turn: Turn, host: MovesHost, moves: Set<string>) {
@@ -51,7 +49,6 @@ export class Arrivals {
       this.#moves.add(move);
       engine.adopt(queue, { state: ring.state, messages: arriving.messages });
     });
-    this.count++;
   }
 
   #isDone(move: string): boolean {

@@ -98,7 +98,8 @@ export class Gather implements ParkedElsewhere {
     batch.append({ items: items.map(unpack), handed, bytes });
     if (group === undefined) return;
     const { available } = this.#of(group);
-    if (interest || available.has(owner)) available.set(owner, left);
+    if (left === null) available.delete(owner);
+    else if (interest || available.has(owner)) available.set(owner, left);
     this.#count(group);
   }
 

@@ -259,8 +259,8 @@ function sizeOf({ parts = [] }: Row, whole = ""): number {
 }
 
 /** Moves whenever a counter does. */
-function activity({ pushed, popped, acked, redelivered, dropped, groupIdleOwed }: Counters): number {
-  return pushed + popped + acked + redelivered + dropped.bounds + dropped.ttl + dropped.retry + groupIdleOwed;
+function activity({ pushed, popped, acked, redelivered, dropped, adopted, groupIdleOwed }: Counters): number {
+  return adopted + pushed + popped + acked + redelivered + dropped.bounds + dropped.ttl + dropped.retry + groupIdleOwed;
 }
 
 function slotOf(key: string): number {

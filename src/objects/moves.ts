@@ -57,11 +57,6 @@ export class Moves {
     this.#arrivals = new Arrivals(turn, host, adopted);
   }
 
-  /** Partitions taken over from other owners since this one started. */
-  get takenOver(): number {
-    return this.#arrivals.count;
-  }
-
   get isSettled(): boolean {
     return this.#membership.earlier.length === 0;
   }
@@ -234,7 +229,8 @@ export class Moves {
       const found = this.#find(place);
       if (found === null) continue;
       const groups = [...found.held.groups.keys()];
-      for (const parcel of split(this.#moveOf(place), place.queue, groups, exportRing(found.ring))) {
+      const head = { move: this.#moveOf(place), epoch: this.epoch, queue: place.queue, groups };
+      for (const parcel of split(head, exportRing(found.ring))) {
         parcels.push(parcel);
         bytes += bytesOf(parcel);
         if (bytes < PARCEL_BYTES) continue;
@@ -261,13 +257,17 @@ export class Moves {
   /** Takes partitions over, and answers once they are on this owner's disk. */
   async adopt(parcels: readonly Parcel[]): Promise<void> {
     for (const parcel of parcels) {
-      const { queue, ring } = parcel;
-      const { partition } = ring.state;
-      if (this.#peers.placement.owner(queue, partition) !== this.#peers.self)
-        throw new Error(`partition ${JSON.stringify(partition)} of queue ${JSON.stringify(queue)} belongs elsewhere`);
-      await this.#arrivals.take(parcel, () => this.handOver(queue, partition));
+      await this.#mustBeDue(parcel);
+      await this.#arrivals.take(parcel, () => this.handOver(parcel.queue, parcel.ring.state.partition));
     }
     await this.#host.flush();
+  }
+
+  /** A parcel may be late, of a sender that is no more: by now its partition may have arrived, been forgotten and moved on. */
+  async #mustBeDue({ move, epoch, queue, ring }: Parcel): Promise<void> {
+    if (epoch > this.epoch) await this.refresh();
+    const isHere = this.#peers.placement.owner(queue, ring.state.partition) === this.#peers.self;
+    if (epoch !== this.epoch || this.isSettled || !isHere) throw new Error(`${move} does not move here any more`);
   }
 
   /** Whether a move has arrived here. If it has not, it never will. */

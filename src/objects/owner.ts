@@ -265,7 +265,6 @@ export class Owner extends DurableObject<Env> {
     return this.#turn((engine) => ({
       ...engine.counters,
       forwarded: this.#peers.calls,
-      handedOver: this.#moves.takenOver,
       wipes: this.#journal.wipes,
       checkpointRows: this.#journal.rowsWritten,
       alarmsSet: this.#life.alarmsSet,
@@ -309,6 +308,8 @@ export class Owner extends DurableObject<Env> {
   async settle(epoch: number, owners: number): Promise<boolean> {
     if (this.#peers.placement.owners !== owners) return false;
     await this.#load();
+    // The number may have changed and changed back without a restart of this one.
+    if (this.#moves.epoch !== epoch) await this.#moves.refresh();
     const isDone = await this.#moves.settle();
     if (isDone && this.#peers.self >= owners) await this.#retire();
     return isDone && this.#moves.epoch === epoch;
@@ -343,7 +344,7 @@ export class Owner extends DurableObject<Env> {
     return this.#share.holdings(home);
   }
 
-  claim(claim: Claim): ClaimAnswer {
+  claim(claim: Claim): Promise<ClaimAnswer> {
     return this.#share.claim(claim);
   }
 

@@ -21,7 +21,8 @@ export function bytesOf({ ring }: Parcel): number {
 }
 
 /** Cuts a partition into parcels that fit a call each. */
-export function split(move: string, queue: string, groups: string[], { state, messages }: RingExport): Parcel[] {
+export function split(head: Pick<Parcel, "move" | "epoch" | "queue" | "groups">, ring: RingExport): Parcel[] {
+  const { state, messages } = ring;
   const pieces: RingExport["messages"][] = [[]];
   let bytes = 0;
   for (const message of messages) {
@@ -34,11 +35,9 @@ export function split(move: string, queue: string, groups: string[], { state, me
     bytes += cost;
   }
   return pieces.map((piece, index) => ({
-    move,
-    queue,
-    groups,
+    ...head,
     index,
     last: index === pieces.length - 1,
-    ring: { state: { ...state, queue }, messages: piece },
+    ring: { state: { ...state, queue: head.queue }, messages: piece },
   }));
 }

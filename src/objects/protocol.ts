@@ -58,8 +58,8 @@ export interface ClaimAnswer {
   items: Packed[];
   handed: Handed[];
   bytes: number;
-  /** How many messages are left for the group there. */
-  left: number;
+  /** How many messages are left for the group there; null = no part of the queue is, and so no interest either. */
+  left: number | null;
 }
 
 /** What a home tells an owner that begins to hold a part of a queue. */
@@ -90,6 +90,8 @@ export interface Membership {
 export interface Parcel {
   /** Names this move of this partition for good: whoever has taken it over once does not do so again. */
   move: string;
+  /** The membership in which it moves. */
+  epoch: number;
   queue: string;
   /** The groups of the queue that the sender knows. */
   groups: string[];
@@ -121,8 +123,6 @@ export interface OwnerView {
 /** What an owner has counted since it started. */
 export interface OwnerCounters extends Counters {
   forwarded: number;
-  /** Partitions that other owners have handed over to this one. */
-  handedOver: number;
   wipes: number;
   /** Rows written for checkpoints since this owner started. */
   checkpointRows: number;

@@ -90,15 +90,19 @@ export class Share {
 
   /** Which parts of the queues of one home are held here. */
   holdings(home: number): Holding[] {
-    return this.#turn((engine) =>
-      [...engine.queues.values()]
-        .filter(({ name }) => this.#peers.placement.home(clientName(name)) === home)
+    const isOfHome = (queue: string) => this.#peers.placement.home(clientName(queue)) === home;
+    // A home that has just restarted may have forgotten a registration that it has answered a moment ago.
+    const joining = [...this.#joining.keys()].filter((queue) => isOfHome(queue) && !this.#engine.queues.has(queue));
+    return this.#turn((engine) => [
+      ...joining.map((queue) => ({ queue, groups: [], serves: true })),
+      ...[...engine.queues.values()]
+        .filter(({ name }) => isOfHome(name))
         .map(({ name, groups }) => ({
           queue: clientName(name),
           groups: [...groups.keys()],
           serves: !isInTransit(name),
         })),
-    );
+    ]);
   }
 
   /** A change from the home waits for a registration under way, which may have been answered before it. */
@@ -159,7 +163,10 @@ export class Share {
   }
 
   /** Hands over messages for a pop that waits at home, or leaves the home's interest: decided in one turn. */
-  claim(claim: Claim): ClaimAnswer {
+  async claim(claim: Claim): Promise<ClaimAnswer> {
+    // The home may know of this part before its word of that is here.
+    const joining = this.#joining.get(claim.queue);
+    if (joining !== undefined) await joining.catch(() => {});
     return this.#turn((engine) => {
       const { batch, left } = engine.claim(claim);
       return { items: batch.items.map(pack), handed: batch.handed, bytes: batch.bytes, left };

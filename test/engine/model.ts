@@ -112,6 +112,7 @@ export class Model {
     acked: 0,
     redelivered: 0,
     dropped: { bounds: 0, ttl: 0, retry: 0 },
+    adopted: 0,
     groupIdleOwed: 0,
   };
   #choices: Choices = { direct: null, answers: new Map(), hasPartition: () => true, idle: [] };
