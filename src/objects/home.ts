@@ -49,24 +49,24 @@ export class Home {
   #loading: Promise<void> | null = null;
   #surveying: Promise<void> | null = null;
   #loaded = false;
-  #surveyed: boolean;
+  readonly #doubt: { holdersKnown: boolean };
   /** How many owners a survey asks: all that there are or were. */
   #members: number;
 
-  /** `surveyed` = the last life ended clean, so that no other owner can hold a part of a queue unknown to this one. */
+  /** `doubt` outlives this life: whether another owner can hold a part of a queue unknown to this one. */
   constructor(
     engine: Engine,
     turn: Turn,
     peers: Peers,
     parked: ParkedElsewhere,
-    surveyed: boolean,
+    doubt: { holdersKnown: boolean },
     began: (membership: Membership) => void,
   ) {
     this.#engine = engine;
     this.#turn = turn;
     this.#peers = peers;
     this.#parked = parked;
-    this.#surveyed = surveyed;
+    this.#doubt = doubt;
     this.#members = peers.placement.owners;
     this.#began = began;
   }
@@ -102,7 +102,7 @@ export class Home {
     if (membership.earlier.length > 0) {
       // Owners that there were may know of groups and partitions that this one is home of only now.
       this.#members = Math.max(placement.owners, ...membership.earlier);
-      this.#surveyed = false;
+      this.#doubt.holdersKnown = false;
       await this.survey();
     }
     this.#loaded = true;
@@ -110,12 +110,12 @@ export class Home {
 
   /** Whether all that hold a part of this home's queues are known: what concerns a queue whole waits for it. */
   get isSurveyed(): boolean {
-    return this.#surveyed;
+    return this.#doubt.holdersKnown;
   }
 
   /** After an unclean end: asks every owner which parts of this home's queues it holds, once. */
   async survey(): Promise<void> {
-    if (this.#surveyed) return;
+    if (this.#doubt.holdersKnown) return;
     this.#surveying ??= this.#askHoldings().finally(() => {
       this.#surveying = null;
     });
@@ -133,7 +133,7 @@ export class Home {
       if (serves) this.#enroll(queue, owner, groups);
       else this.#learn(queue, groups);
     }
-    this.#surveyed = true;
+    this.#doubt.holdersKnown = true;
     // Not waited for: an owner may be about to register, which waits for this survey.
     for (const { owner, queue, serves } of held.flat()) if (serves) void this.#bringUpToDate(owner, queue);
   }

@@ -46,6 +46,11 @@ export class Journal {
   rowsWritten = 0;
   /** Lives of this owner that ended while it might have lost something. */
   wipes = 0;
+  /**
+   * Whether all owners that hold a part of a queue which this one is home of are known to it. An unclean end puts that in
+   * doubt, and the doubt outlives every life in which nobody asked.
+   */
+  holdersKnown = true;
 
   constructor(storage: DurableObjectStorage, engine: Engine) {
     this.#storage = storage;
@@ -73,6 +78,7 @@ export class Journal {
     this.#number = number + 1;
     this.#open = head.open;
     this.wipes = head.wipes + (head.open ? 1 : 0);
+    this.holdersKnown = head.holdersKnown && !head.open;
     const live = head.live.flatMap((slot): [number, Row][] => {
       const row = rows.get(slot);
       return row === undefined ? [] : [[slot, row]];
@@ -140,6 +146,7 @@ export class Journal {
       states: this.#stateSlots,
       counters,
       wipes: this.wipes,
+      holdersKnown: this.holdersKnown,
     };
     (rows.at(-1) as Row).head = head;
     engine.ledger.settle();

@@ -103,8 +103,8 @@ export class Owner extends DurableObject<Env> {
       flush: () => this.#life.flush(),
     });
     // What is kept in memory alone ends without a mark.
-    const isClean = config.checkpointMs > 0 && !this.#life.lastLife.wasOpen;
-    this.#home = new Home(this.#engine, this.#turn, this.#peers, this.#gather, isClean, (membership) =>
+    if (config.checkpointMs === 0) this.#journal.holdersKnown = false;
+    this.#home = new Home(this.#engine, this.#turn, this.#peers, this.#gather, this.#journal, (membership) =>
       this.#moves.begin(membership),
     );
     setHeld(name, this.#engine.memoryBytes);

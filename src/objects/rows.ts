@@ -33,6 +33,8 @@ export interface Head {
   counters: Counters;
   /** Lives that ended open, this one's predecessors. */
   wipes: number;
+  /** Whether every owner was known that holds a part of a queue which this one is home of. */
+  holdersKnown: boolean;
 }
 
 export interface Row {

@@ -27,6 +27,7 @@ export class Declarations extends Life {
   readonly #disk: DeclarationsDisk;
   readonly #clock: Clock;
   readonly #membership: MembershipEpochs;
+  #isSettling = false;
 
   constructor(disk: DeclarationsDisk, clock: Clock, env: (caller: Life) => Env) {
     super();
@@ -77,18 +78,20 @@ export class Declarations extends Life {
 
   arm(at: number): void {
     this.#disk.alarmAt = at;
-    const fire = () => {
-      if (this.isOver || this.#disk.alarmAt !== at) return;
-      this.#disk.alarmAt = null;
-      this.#disk.alarmRuns = true;
-      void this.#settle();
-    };
-    this.#clock.setTimeout(fire, at - this.#clock.now);
+    this.#clock.setTimeout(() => void this.#fire(), at - this.#clock.now);
   }
 
-  async #settle(): Promise<void> {
-    await this.#membership.settle();
-    if (!this.isOver) this.#disk.alarmRuns = false;
+  /** One alarm at a time; one that comes due meanwhile waits. */
+  async #fire(): Promise<void> {
+    const disk = this.#disk;
+    while (!this.isOver && !this.#isSettling && disk.alarmAt !== null && disk.alarmAt <= this.#clock.now) {
+      disk.alarmAt = null;
+      disk.alarmRuns = true;
+      this.#isSettling = true;
+      await this.#membership.settle();
+      this.#isSettling = false;
+      if (!this.isOver) disk.alarmRuns = false;
+    }
   }
 
   join(owner: number, owners: number): Joined {
