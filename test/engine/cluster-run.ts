@@ -1,11 +1,8 @@
-import { isRefusal } from "../../src/contract/errors.ts";
-import type { AckStatus, Claim, Outcome } from "../../src/engine/engine.ts";
-import { unpack, type AckColumns, type ClaimAnswer, type Parcel, type PopAnswer } from "../../src/objects/protocol.ts";
-import type { OwnerLife } from "./cluster-owner.ts";
+import type { AckStatus } from "../../src/engine/engine.ts";
+import { Book, CHECKPOINT_MS, messagesOf } from "./cluster-book.ts";
 import { Cluster } from "./cluster.ts";
 import type { Delivered } from "./harness.ts";
 
-export const CHECKPOINT_MS = 1000;
 const LEASE_MS = 30_000;
 /** Longer than the longest pause between two tries to settle an epoch, and than all of them before. */
 const SETTLED_MS = 200_000;
@@ -29,39 +26,20 @@ export interface Step {
   turns: number | null;
 }
 
-/** Something that an owner did, as far as it outlives that owner. */
-interface Deed {
-  life: OwnerLife;
-  at: number;
-  /** When it was, among all that was done and asked for. */
-  order: number;
-}
-
-interface Handed {
-  attempts: number;
-  crashes: number;
-}
-
-/** A cluster, what was done with it, and what must be true of it. Messages are numbers, each pushed once. */
+/** A cluster, what is done with it, and what must be true of it. Messages are numbers, each pushed once. */
 export class ClusterRun {
-  readonly counts = { delivered: 0, handedOver: 0, crashes: 0 };
   readonly #cluster: Cluster;
-  readonly #pushes = new Map<number, Deed & { queue: string; partition: string }>();
-  readonly #sent = new Map<number, number>();
-  /** Acks that were answered with success, by group and message. */
-  readonly #acks = new Map<string, Deed>();
-  readonly #handed = new Map<string, Handed>();
-  readonly #deliveries = new Set<string>();
-  readonly #heard = new Set<string>();
+  readonly #book: Book;
   readonly #popped: { queue: string; group: string; messages: Delivered[] }[] = [];
-  readonly #messageOf = new Map<string, number>();
   #messages = 0;
-  #orders = 0;
-  /** What was wrong where no caller hears of it. */
-  #wrong: string[] = [];
 
   constructor(owners: number, dice: readonly number[]) {
-    this.#cluster = new Cluster(owners, dice, (...seen) => this.#witness(...seen));
+    this.#cluster = new Cluster(owners, dice, (...seen) => this.#book.witness(...seen));
+    this.#book = new Book(this.#cluster);
+  }
+
+  get counts(): { delivered: number; handedOver: number; crashes: number } {
+    return { ...this.#book.counts, crashes: this.#cluster.crashes };
   }
 
   async whole(ops: readonly Step[]): Promise<void> {
@@ -94,7 +72,7 @@ export class ClusterRun {
 
   #push(queue: string, partition: string, count: number): void {
     const texts = Array.from({ length: count }, () => String(this.#messages++));
-    for (const text of texts) this.#sent.set(Number(text), this.#orders++);
+    this.#book.sends(texts);
     this.#fire(this.#cluster.broker.push(queue, texts, partition));
   }
 
@@ -141,7 +119,7 @@ export class ClusterRun {
         cluster.crash(op.owner % cluster.owners);
         return;
       case "restart":
-        this.#restart(op.owners ?? cluster.owners);
+        cluster.restart(op.owners ?? cluster.owners);
         return;
       case "advance":
     }
@@ -152,71 +130,21 @@ export class ClusterRun {
     request.catch(() => {});
   }
 
-  #restart(owners: number): void {
-    this.#count();
-    this.#cluster.restart(owners);
-  }
-
   async #pop(request: { queue: string; partition: string | null; group: string; batch: number; waitMs: number }) {
     const answer = await this.#cluster.broker.pop({ ...request, autoAck: false, waiterId: `w${this.#messages++}` });
     const messages = messagesOf(answer);
-    for (const { payload } of messages) this.#heard.add(`${request.group} ${String(payload)}`);
+    this.#book.hears(request.group, messages);
     if (messages.length > 0) this.#popped.push({ queue: request.queue, group: request.group, messages });
     return messages;
   }
 
-  #witness(life: OwnerLife, method: string, args: unknown[], result: unknown): void {
-    if (isRefusal(result)) return;
-    const deed = { life, at: this.#cluster.clock.now, order: this.#orders++ };
-    if (method === "push") {
-      const [queue, partition, texts] = args as [string, string, string[]];
-      for (const text of texts) this.#pushes.set(Number(text), { ...deed, queue, partition });
-    } else if (method === "pop") {
-      const [{ group }] = args as [{ group: string }];
-      for (const message of messagesOf(result as PopAnswer)) this.#handOver(group, message);
-    } else if (method === "claim") {
-      const [{ group }] = args as [Claim];
-      const { items } = result as ClaimAnswer;
-      for (const item of items) this.#handOver(group, JSON.parse(unpack(item)) as Delivered);
-    } else if (method === "adopt") {
-      const [parcels] = args as [Parcel[]];
-      this.counts.handedOver += parcels.filter(({ last }) => last).length;
-    } else if (method === "ack") {
-      const [, group, { ids }] = args as [string, string, AckColumns];
-      (result as Outcome[]).forEach((outcome, index) => {
-        const message = this.#messageOf.get(ids[index] ?? "");
-        if (outcome === "acked" && message !== undefined) this.#acks.set(`${group} ${message}`, deed);
-      });
-    }
-  }
-
-  /** A message comes again when its lease has run out, when it was handed back, or when a crash has undone the rest. */
-  #handOver(group: string, { id, payload, attempts }: Delivered): void {
-    const { crashes } = this.#cluster;
-    // A pop of any partition answers later with what another owner has handed over.
-    const delivery = `${group} ${id} ${attempts}`;
-    if (this.#deliveries.has(delivery)) return;
-    this.#deliveries.add(delivery);
-    const key = `${group} ${String(payload)}`;
-    const before = this.#handed.get(key);
-    this.counts.delivered++;
-    this.#messageOf.set(id, Number(payload));
-    this.#handed.set(key, { attempts, crashes });
-    if (before !== undefined && before.crashes === crashes && before.attempts >= attempts) {
-      this.#wrong.push(`${key} was handed over twice, as ${before.attempts} and ${attempts}`);
-    }
-    const ack = this.#acks.get(key);
-    if (ack !== undefined && survives(ack)) this.#wrong.push(`${key} was handed over after it had been acked for good`);
-  }
-
   #check(): void {
-    const [wrong] = this.#wrong;
-    if (wrong !== undefined) throw new Error(wrong);
+    this.#book.check();
     const { placement } = this.#cluster;
     const served = new Map<string, number>();
     for (const { index, queue, partition, isServed, texts } of this.#cluster.rings()) {
       const what = `${queue}/${partition} on owner ${index}`;
-      this.#checkOrder(what, texts);
+      this.#book.checkOrder(what, texts);
       if (!isServed) continue;
       if (placement.owner(queue, partition) !== index) throw new Error(`${what} is served where it does not belong`);
       for (const text of texts) {
@@ -224,16 +152,6 @@ export class ClusterRun {
         if (other !== undefined) throw new Error(`message ${text} is served by owners ${other} and ${index}`);
         served.set(text, index);
       }
-    }
-  }
-
-  /** What was pushed after another push had been answered stands behind it. */
-  #checkOrder(what: string, texts: readonly string[]): void {
-    let latestSent = -1;
-    for (const text of texts) {
-      const { order = Infinity } = this.#pushes.get(Number(text)) ?? {};
-      if (order < latestSent) throw new Error(`${what} is out of order: ${texts.join()}`);
-      latestSent = Math.max(latestSent, this.#sent.get(Number(text)) ?? -1);
     }
   }
 
@@ -246,14 +164,7 @@ export class ClusterRun {
     this.#check();
     this.#mustBeSettled();
     await this.#drain();
-    this.#count();
-    for (const [message, push] of this.#pushes) {
-      for (const group of GROUPS) {
-        if (survives(push) && !this.#heard.has(`${group} ${message}`)) {
-          throw new Error(`${group} never got message ${message} of ${push.queue}/${push.partition}`);
-        }
-      }
-    }
+    this.#book.checkDelivered(GROUPS);
     // What was settled long ago does not come back.
     cluster.restart();
     await this.#drain();
@@ -283,17 +194,4 @@ export class ClusterRun {
     const left = this.#cluster.rings().filter(({ texts }) => texts.length > 0);
     if (left.length > 0) throw new Error(`left after everybody has had it: ${JSON.stringify(left)}`);
   }
-
-  #count(): void {
-    this.counts.crashes = this.#cluster.crashes;
-  }
-}
-
-function messagesOf(answer: PopAnswer): Delivered[] {
-  return JSON.parse(`[${unpack(answer.json)}]`) as Delivered[];
-}
-
-/** Whether its owner lived for long enough after a deed to have it on the disk. */
-function survives({ life, at }: Deed): boolean {
-  return life.endedAt - at > CHECKPOINT_MS;
 }
