@@ -1,0 +1,19 @@
+/** Limits of durable queues; sections 1 to 3 of their contract. Sizes are of the stored bytes. */
+
+export const MAX_MESSAGE_BYTES = 128_000;
+export const MAX_BATCH_BYTES = 288_000;
+export const MAX_BATCH_MESSAGES = 100;
+export const MAX_DELAY_SECONDS = 86_400;
+export const MIN_RETENTION_SECONDS = 60;
+export const MAX_RETENTION_SECONDS = 1_209_600;
+export const DEFAULT_RETENTION_SECONDS = 345_600;
+export const MAX_RETRIES = 100;
+export const MAX_CONCURRENCY = 250;
+export const MAX_WAIT_TIME_MS = 60_000;
+export const MAX_VISIBILITY_TIMEOUT_MS = 43_200_000;
+export const DEFAULT_VISIBILITY_TIMEOUT_MS = 30_000;
+/** How long a pull may wait for messages. */
+export const MAX_PULL_WAIT_MS = 300_000;
+export const DEFAULT_PULL_MESSAGES = 5;
+/** How long a consumer may work on one batch. */
+export const MAX_HANDLER_MS = 15 * 60_000;
