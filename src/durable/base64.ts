@@ -25,5 +25,5 @@ export function encodeBase64Url(text: string): string {
 export function decodeBase64Url(text: string): string {
   const bytes = decodeBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
   if (bytes === null) throw new TypeError("not base64url");
-  return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 }
