@@ -19,14 +19,32 @@ export interface Build {
   modules: { name: string; path: string; type: "esModule" | "text" }[];
   /** Durable Object classes by the name of their binding. */
   objects: Record<string, string>;
+  /** Bindings to other Workers of the same process, by the name of the binding. */
+  services?: Record<string, ServiceTarget>;
   vars: Record<string, Var>;
   compatibilityDate: string;
   compatibilityFlags: string[];
 }
 
+/** What a service binding reaches. */
+export interface ServiceTarget {
+  /** The Worker's name in {@link StartOptions.workers}, or {@link MAIN}. */
+  service: string;
+  /** Default: its default export. */
+  entrypoint?: string;
+  props?: Record<string, unknown>;
+}
+
+/** The name of the Worker that `build` gives. */
+export const MAIN = "main";
+
 export interface StartOptions {
   /** Default: the broker, built anew. */
   build?: Build;
+  /** More Workers of the same process, by name; each has a port of its own. */
+  workers?: Record<string, Build>;
+  /** Added to those of `build`. */
+  services?: Record<string, ServiceTarget>;
   /** Added to those of `wrangler.toml`. */
   vars?: Record<string, Var>;
   /** Where objects keep their files; it stays after the end. Default: a fresh one that goes with the process. */
@@ -39,6 +57,8 @@ export interface StartOptions {
 
 export interface Workerd {
   url: string;
+  /** Where each Worker answers, by name. */
+  urls: Record<string, string>;
   port: number;
   pid: number;
   dir: string;
@@ -75,22 +95,35 @@ export async function buildBroker(outDir?: string): Promise<Build> {
   };
 }
 
+/** A Worker that is one file of JavaScript, run as the broker is: its dates and flags are those of `like`. */
+export function buildOf(path: string, like: Build, rest: Partial<Build> = {}): Build {
+  return { ...like, modules: [{ name: "worker.js", path, type: "esModule" }], objects: {}, vars: {}, ...rest };
+}
+
 /** Runs a Worker on raw `workerd serve` and waits until its port answers. The process ends with this one at the latest. */
 export async function startWorkerd(options: StartOptions = {}): Promise<Workerd> {
   const build = options.build ?? (await buildBroker());
+  const main: Build = {
+    ...build,
+    vars: { ...build.vars, ...options.vars },
+    services: { ...build.services, ...options.services },
+  };
+  const workers = { [MAIN]: main, ...options.workers };
   const scratch = await mkdtemp(join(tmpdir(), "waggle-workerd-"));
   removeAtExit(scratch);
   const dir = options.dir ?? join(scratch, "data");
   await mkdir(dir, { recursive: true });
   const file = join(scratch, "config.capnp");
-  await writeFile(file, capnp({ ...build, vars: { ...build.vars, ...options.vars } }, scratch, dir, options.port ?? 0));
+  await writeFile(file, capnp(workers, scratch, dir, options.port ?? 0));
   const args = ["serve", file, "--control-fd=3", ...(options.args ?? [])];
   const child = new Child(join(BIN, "workerd"), args, ["pipe"]);
   const clean = () => rm(scratch, { recursive: true, force: true });
   try {
-    const port = await listening(child);
+    const ports = await listening(child, Object.keys(workers));
+    const port = ports.get(MAIN) as number;
     return {
-      url: `http://127.0.0.1:${port}`,
+      url: urlOf(port),
+      urls: Object.fromEntries(Array.from(ports, ([name, own]) => [name, urlOf(own)])),
       port,
       pid: child.pid,
       dir,
@@ -104,17 +137,22 @@ export async function startWorkerd(options: StartOptions = {}): Promise<Workerd>
   }
 }
 
-/** `workerd` says on its control descriptor which port it has got. */
-async function listening(child: Child): Promise<number> {
+function urlOf(port: number): string {
+  return `http://127.0.0.1:${port}`;
+}
+
+/** `workerd` says on its control descriptor which ports it has got. */
+async function listening(child: Child, names: readonly string[]): Promise<Map<string, number>> {
   const control = child.process.stdio[3] as Readable;
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const { promise, resolve, reject } = Promise.withResolvers<Map<string, number>>();
   const late = setTimeout(() => reject(new Error(`workerd is not up after ${READY_MS} ms\n${child.stderr}`)), READY_MS);
   void child.ended.then(() => reject(new Error(`workerd has ended\n${child.stderr}`)));
   let said = "";
   control.setEncoding("utf8").on("data", (text: string) => {
     said += text;
-    const port = /"event":"listen".*?"port":(\d+)/.exec(said)?.[1];
-    if (port !== undefined) resolve(Number(port));
+    const events = said.matchAll(/"event":"listen","socket":"(.*?)","port":(\d+)/g);
+    const ports = new Map(Array.from(events, ([, name = "", port]) => [name, Number(port)]));
+    if (names.every((name) => ports.has(name))) resolve(ports);
   });
   try {
     return await promise;
@@ -123,41 +161,63 @@ async function listening(child: Child): Promise<number> {
   }
 }
 
-function capnp(build: Build, scratch: string, dir: string, port: number): string {
-  // An embedded path is read as relative to the file that names it, even when it begins with a slash.
-  const modules = build.modules.map(
-    ({ name, path, type }) => `(name = ${quoted(name)}, ${type} = embed ${quoted(relative(scratch, path))})`,
+function capnp(workers: Record<string, Build>, scratch: string, dir: string, port: number): string {
+  const named = Object.entries(workers).map(([name, build], index) => ({ name, build, constant: `worker${index}` }));
+  const services = named.map(({ name, constant }) => `(name = ${quoted(name)}, worker = .${constant})`);
+  const sockets = named.map(
+    ({ name }) =>
+      `(name = ${quoted(name)}, address = "127.0.0.1:${name === MAIN ? port : 0}", http = (), service = ${quoted(name)})`,
   );
-  const classes = [...new Set(Object.values(build.objects))];
-  const namespaces = classes.map(
-    (name) => `(className = ${quoted(name)}, uniqueKey = ${quoted(`waggle-${name}`)}, enableSql = true)`,
-  );
-  const bindings = [
-    ...Object.entries(build.objects).map(
-      ([name, className]) => `(name = ${quoted(name)}, durableObjectNamespace = ${quoted(className)})`,
-    ),
-    ...Object.entries(build.vars).map(([name, value]) =>
-      typeof value === "string"
-        ? `(name = ${quoted(name)}, text = ${quoted(value)})`
-        : `(name = ${quoted(name)}, json = ${quoted(JSON.stringify(value))})`,
-    ),
-  ];
   return `using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
-  services = [(name = "main", worker = .worker), (name = "disk", disk = (path = ${quoted(dir)}, writable = true))],
-  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
+  services = [${services.join(", ")}, (name = "disk", disk = (path = ${quoted(dir)}, writable = true))],
+  sockets = [${sockets.join(", ")}],
 );
+${named.map(({ name, build, constant }) => workerConstant(constant, name, build, scratch)).join("")}`;
+}
 
-const worker :Workerd.Worker = (
+function workerConstant(constant: string, name: string, build: Build, scratch: string): string {
+  // An embedded path is read as relative to the file that names it, even when it begins with a slash.
+  const modules = build.modules.map(
+    (module) => `(name = ${quoted(module.name)}, ${module.type} = embed ${quoted(relative(scratch, module.path))})`,
+  );
+  const owner = name === MAIN ? "waggle" : name;
+  const namespaces = [...new Set(Object.values(build.objects))].map(
+    (className) =>
+      `(className = ${quoted(className)}, uniqueKey = ${quoted(`${owner}-${className}`)}, enableSql = true)`,
+  );
+  return `
+const ${constant} :Workerd.Worker = (
   modules = [${modules.join(", ")}],
   compatibilityDate = ${quoted(build.compatibilityDate)},
   compatibilityFlags = [${build.compatibilityFlags.map(quoted).join(", ")}],
   durableObjectNamespaces = [${namespaces.join(", ")}],
   durableObjectStorage = (localDisk = "disk"),
-  bindings = [${bindings.join(", ")}],
+  bindings = [${bindingsOf(build).join(", ")}],
 );
 `;
+}
+
+function bindingsOf({ objects, services = {}, vars }: Build): string[] {
+  return [
+    ...Object.entries(objects).map(
+      ([name, className]) => `(name = ${quoted(name)}, durableObjectNamespace = ${quoted(className)})`,
+    ),
+    ...Object.entries(services).map(([name, target]) => `(name = ${quoted(name)}, service = ${designator(target)})`),
+    ...Object.entries(vars).map(([name, value]) =>
+      typeof value === "string"
+        ? `(name = ${quoted(name)}, text = ${quoted(value)})`
+        : `(name = ${quoted(name)}, json = ${quoted(JSON.stringify(value))})`,
+    ),
+  ];
+}
+
+function designator({ service, entrypoint, props }: ServiceTarget): string {
+  const parts = [`name = ${quoted(service)}`];
+  if (entrypoint !== undefined) parts.push(`entrypoint = ${quoted(entrypoint)}`);
+  if (props !== undefined) parts.push(`props = (json = ${quoted(JSON.stringify(props))})`);
+  return `(${parts.join(", ")})`;
 }
 
 /** A text of a Cap'n Proto file; its escapes are those of JSON as far as names, paths and vars go. */
