@@ -2,12 +2,14 @@ import { WaggleError } from "./contract/errors.ts";
 import { MAX_WAIT_MS } from "./contract/limits.ts";
 import type { EngineSettings } from "./contract/options.ts";
 import type { Declarations } from "./objects/declarations.ts";
+import type { DurableQueue } from "./objects/durable-queue.ts";
 import type { Owner } from "./objects/owner.ts";
 
 /** The bindings and vars of `wrangler.toml`. Vars given on the command line arrive as text. */
 export interface Env {
   OWNER: DurableObjectNamespace<Owner>;
   DECLARATIONS: DurableObjectNamespace<Declarations>;
+  DURABLE_QUEUE: DurableObjectNamespace<DurableQueue>;
   AUTH?: string;
   OWNERS?: number | string;
   EPHEMERAL_MAX_BYTES?: number | string;
@@ -20,6 +22,8 @@ export interface Env {
   EPHEMERAL_GROUP_IDLE_S?: number | string;
   CHECKPOINT_MS?: number | string;
   POP_TIMEOUT_MS?: number | string;
+  QUEUE_MAX_BYTES?: number | string;
+  PLAN?: string;
 }
 
 /** The operator's settings, checked. */
@@ -34,9 +38,18 @@ export interface Config {
   /** How long a waiting pop waits when it does not say. */
   popTimeoutMs: number;
   engine: EngineSettings;
+  /** What one partition of a durable queue may hold, in bytes. */
+  queueMaxBytes: number;
+  /** The Cloudflare plan that the broker runs on. */
+  plan: Plan;
 }
 
-type NumericVar = Exclude<keyof Env, "OWNER" | "DECLARATIONS" | "AUTH">;
+export type Plan = "free" | "paid";
+
+/** How many calls one event may make to others; the platform allows a little more, and an event makes some by itself. */
+export const CALLS_PER_EVENT: Record<Plan, number> = { free: 40, paid: 900 };
+
+type NumericVar = Exclude<keyof Env, "OWNER" | "DECLARATIONS" | "DURABLE_QUEUE" | "AUTH" | "PLAN">;
 
 const parsed = new WeakMap<Env, Config>();
 
@@ -60,16 +73,17 @@ function parse(env: Env): Config {
       `the var ${name} is ${JSON.stringify(given)}; it must be a whole number from ${min} to ${max}`,
     );
   };
-  const auth = env.AUTH ?? "required";
-  if (auth !== "required" && auth !== "off") {
+  const oneOf = <T extends string>(name: "AUTH" | "PLAN", fallback: T, other: T): T => {
+    const given = env[name] ?? fallback;
+    if (given === fallback || given === other) return given as T;
     throw new WaggleError(
       "bad_configuration",
-      `the var AUTH is ${JSON.stringify(auth)}; it must be "required" or "off"`,
+      `the var ${name} is ${JSON.stringify(given)}; it must be "${fallback}" or "${other}"`,
     );
-  }
+  };
   const gib = 1024 ** 3;
   return {
-    auth,
+    auth: oneOf<Config["auth"]>("AUTH", "required", "off"),
     owners: number("OWNERS", 8, 1, 1024),
     maxBytes: number("EPHEMERAL_MAX_BYTES", 64 * 1024 * 1024, 1, gib),
     checkpointMs: number("CHECKPOINT_MS", 1000, 0, 60_000),
@@ -83,6 +97,9 @@ function parse(env: Env): Config {
       groupIdleSeconds: number("EPHEMERAL_GROUP_IDLE_S", 300, 0, 31_536_000),
       maxWaiters: number("EPHEMERAL_MAX_WAITERS", 10_000, 1, 1_000_000),
     },
+    // An object may hold 10 GB, and needs room for what it keeps beside the messages.
+    queueMaxBytes: number("QUEUE_MAX_BYTES", 8_000_000_000, 1, 9_500_000_000),
+    plan: oneOf<Plan>("PLAN", "paid", "free"),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Env } from "./config.ts";
 import { handle } from "./http/app.ts";
 
 export { Declarations } from "./objects/declarations.ts";
+export { DurableQueue } from "./objects/durable-queue.ts";
 export { Owner } from "./objects/owner.ts";
 export { Ephemeral } from "./rpc/ephemeral.ts";
 export type * from "./rpc/binding.ts";

@@ -23,6 +23,7 @@ const VARS: [name: string, fallback: number, min: number, max: number, read: (co
   ["EPHEMERAL_GROUP_IDLE_S", 300, 0, 31_536_000, ({ engine }) => engine.groupIdleSeconds],
   ["POP_TIMEOUT_MS", 30_000, 0, 300_000, ({ popTimeoutMs }) => popTimeoutMs],
   ["CHECKPOINT_MS", 1000, 0, 60_000, ({ checkpointMs }) => checkpointMs],
+  ["QUEUE_MAX_BYTES", 8_000_000_000, 1, 9_500_000_000, ({ queueMaxBytes }) => queueMaxBytes],
 ];
 
 describe.each(VARS)("the var %s", (name, fallback, min, max, read) => {
@@ -76,6 +77,13 @@ it("asks for authorisation unless it is told not to", () => {
   expect(configOf({ AUTH: "required" }).auth).toBe("required");
   expect(configOf({ AUTH: "off" }).auth).toBe("off");
   for (const AUTH of ["", "Off", "on", "none", "false"]) expect(() => configOf({ AUTH })).toThrow("AUTH");
+});
+
+it("takes the plan to be the paid one unless it is told otherwise", () => {
+  expect(configOf({}).plan).toBe("paid");
+  expect(configOf({ PLAN: "paid" }).plan).toBe("paid");
+  expect(configOf({ PLAN: "free" }).plan).toBe("free");
+  for (const PLAN of ["", "Free", "enterprise", 1]) expect(() => configOf({ PLAN })).toThrow("PLAN");
 });
 
 it("reads the vars of an environment once", () => {
