@@ -1,0 +1,201 @@
+import type { QueueConfig } from "../contract/queue-config.ts";
+import type {
+  Backlog,
+  BacklogDetail,
+  DeadLetter,
+  PackedMessages,
+  PeekedMessage,
+  PulledMessage,
+  Settlement,
+  SettleOutcome,
+} from "../objects/queue-protocol.ts";
+import { applyConfig } from "./consumers.ts";
+import type { Cursor, Delivery, Flight } from "./cursor.ts";
+import type { Database } from "./database.ts";
+import { entriesOf, entriesOfMessages, type Entry } from "./entry.ts";
+import { expire, expiryOf } from "./expiry.ts";
+import { dropLetters, lettersArrived, lettersOf } from "./give-up.ts";
+import { pull, settle } from "./pull.ts";
+import { purgeAll, purgeOne } from "./purge.ts";
+import { finish, handOver, handOverInserted, nextHandOver, receiverOf, type Verdict } from "./push.ts";
+import { Store, type Effects } from "./store.ts";
+import { available } from "./take.ts";
+import { backlogDetail, backlogOf, owed, peek, storedBytes } from "./views.ts";
+
+/**
+ * One partition of a durable queue: everything that a message can go through, over a SQLite database and with the time
+ * given. Nothing here waits. A turn is any number of calls and then `save`, in one go: its writes become durable together,
+ * and until they are, nobody outside may learn of them.
+ */
+export class Partition {
+  readonly #store: Store;
+  readonly #name: string;
+  /** Batches that left in the turn of their insert and have not been fetched. */
+  #leaving: Delivery[] = [];
+  /** When something is to be dropped for its age; undefined = has to be looked up. */
+  #expireAt: number | null | undefined;
+  #oldIsOut = false;
+
+  /** Opens what the database holds. */
+  constructor(db: Database, name: string, config: QueueConfig, now: number, effects: Effects) {
+    this.#name = name;
+    this.#store = new Store(db, config, now, effects);
+    this.configure(config, now);
+    this.save();
+  }
+
+  get config(): QueueConfig {
+    return this.#store.config;
+  }
+
+  get counters() {
+    return this.#store.counters;
+  }
+
+  get cursors(): Iterable<Cursor> {
+    return this.#store.cursors.values();
+  }
+
+  /** Ends a turn. */
+  save(): void {
+    this.#store.save();
+  }
+
+  configure(config: QueueConfig, now: number): void {
+    applyConfig(this.#store, config, now);
+    this.#expireAt = undefined;
+  }
+
+  /** Stores messages. They may leave in the same turn, if `mayStart` says so: {@link handOver} has them. */
+  send(packed: readonly PackedMessages[], now: number, mayStart: () => boolean): void {
+    for (const { delay, entry } of entriesOf(packed, now)) {
+      const seconds = delay ?? this.config.settings.deliveryDelaySeconds;
+      if (seconds > 0) {
+        this.#store.delayed.add(entry, now + seconds * 1000);
+        this.#store.touch();
+      } else this.#append(entry, now, mayStart);
+    }
+  }
+
+  #append(entry: Entry, now: number, mayStart: () => boolean): void {
+    const waiting = receiverOf(this.#store, entry, now);
+    const receiver = waiting !== null && mayStart() ? waiting : null;
+    const row = this.#store.log.append(entry, now, receiver?.number ?? null);
+    if (receiver !== null) this.#leaving.push(handOverInserted(this.#store, receiver, entry, row));
+    if (this.#expireAt === null) this.#expireAt = expiryOf(this.#store, now);
+  }
+
+  /** Bodies that are stored. */
+  get storedBytes(): number {
+    return storedBytes(this.#store);
+  }
+
+  /** Batches that go out now. `mayStart` is asked before each of them. */
+  handOver(now: number, mayStart: () => boolean): Delivery[] {
+    this.#expire(now);
+    const leaving = this.#leaving;
+    this.#leaving = [];
+    return [...leaving, ...handOver(this.#store, now, mayStart)];
+  }
+
+  #expire(now: number): void {
+    if (this.#expireAt === null || (this.#expireAt !== undefined && this.#expireAt > now)) return;
+    const { next, isOut } = expire(this.#store, now);
+    this.#expireAt = next;
+    this.#oldIsOut = isOut;
+  }
+
+  /** Takes a batch back. */
+  finish(flight: Flight, verdict: Verdict, now: number): void {
+    finish(this.#store, flight, verdict, now);
+    if (this.#oldIsOut) this.#expireAt = now;
+  }
+
+  pull(cursor: Cursor, now: number, limit: number, visibilityTimeoutMs: number): PulledMessage[] {
+    this.#expire(now);
+    return pull(this.#store, cursor, this.#name, now, limit, visibilityTimeoutMs);
+  }
+
+  /** Whether a pull would get something. */
+  hasReady(cursor: Cursor, now: number): boolean {
+    return (this.#store.delayed.nextDue ?? Infinity) <= now || available(this.#store, cursor, now, 1) > 0;
+  }
+
+  settle(settlement: Settlement, now: number): SettleOutcome {
+    return settle(this.#store, settlement, now);
+  }
+
+  /** Stores dead letters of another queue, but for those that are here already. */
+  receive(source: string, letters: readonly DeadLetter[], now: number): void {
+    const { db } = this.#store;
+    const last = db.first<{ number: number }>("SELECT number FROM sources WHERE source = ?", source)?.number ?? 0;
+    const fresh = letters.filter(({ number }) => number > last);
+    const newest = fresh.at(-1);
+    if (newest === undefined) return;
+    for (const entry of entriesOfMessages(fresh.map(({ message }) => message))) this.#append(entry, now, () => false);
+    db.run(
+      "INSERT INTO sources (source, number) VALUES (?, ?) ON CONFLICT (source) DO UPDATE SET number = excluded.number",
+      source,
+      newest.number,
+    );
+  }
+
+  /** The dead letters of a cursor that go out next. */
+  lettersOf(cursor: Cursor): DeadLetter[] {
+    if (cursor.consumer?.deadLetter !== null) return lettersOf(this.#store, cursor);
+    dropLetters(this.#store, cursor);
+    return [];
+  }
+
+  lettersArrived(cursor: Cursor, upTo: number): void {
+    lettersArrived(this.#store, cursor, upTo);
+  }
+
+  lettersWaiting({ number }: Cursor): number {
+    return this.#store.pending.total(number).dead;
+  }
+
+  /** When something happens next if nobody calls; undefined = never. What is ready for a pull client does not count. */
+  nextDeadline(now: number): number | undefined {
+    const times = [this.#store.delayed.nextDue, this.#expireAt, ...this.#handOvers(now)];
+    const earliest = times.reduce<number>((first, time) => Math.min(first, time ?? Infinity), Infinity);
+    return earliest === Infinity ? undefined : earliest;
+  }
+
+  *#handOvers(now: number): Generator<number | undefined> {
+    for (const cursor of this.#store.cursors.values()) yield nextHandOver(this.#store, cursor, now);
+  }
+
+  /** When a cursor's next message that is not ready yet will be; undefined = there is none. */
+  nextReady({ number }: Cursor): number | undefined {
+    const times = [this.#store.pending.nextDue(number), this.#store.delayed.nextDue].filter((time) => time != null);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  backlog(): Backlog {
+    return backlogOf(this.#store);
+  }
+
+  backlogDetail(now: number): BacklogDetail {
+    return backlogDetail(this.#store, now);
+  }
+
+  /** What a consumer has not settled. */
+  owed(cursor: Cursor): number {
+    return owed(this.#store, cursor).count + this.#store.delayed.totals.count;
+  }
+
+  peek(now: number, limit: number): PeekedMessage[] {
+    return peek(this.#store, this.#name, now, limit);
+  }
+
+  /** Answers how many messages went. */
+  purge(): number {
+    return purgeAll(this.#store);
+  }
+
+  /** Answers whether the message was here. */
+  purgeOne(ref: string, now: number): boolean {
+    return purgeOne(this.#store, ref, now);
+  }
+}

@@ -1,0 +1,131 @@
+import type { Backlog, BacklogDetail, MessageState, PeekedMessage } from "../objects/queue-protocol.ts";
+import type { Cursor } from "./cursor.ts";
+import type { RowSpan } from "./log.ts";
+import { DEAD, WAITS, type Pending } from "./pending.ts";
+import { refOf } from "./refs.ts";
+import type { Store } from "./store.ts";
+
+interface Total {
+  count: number;
+  bytes: number;
+}
+
+/** What a cursor has not settled, of the log. */
+export function owed(store: Store, cursor: Cursor): Total {
+  const ahead = store.log.after(cursor.position);
+  const pending = store.pending.total(cursor.number);
+  const total = { count: ahead.count + pending.count, bytes: ahead.bytes + pending.bytes };
+  for (const { entries, bytes } of cursor.out) {
+    total.count += entries.length;
+    total.bytes += bytes;
+  }
+  return total;
+}
+
+/** What is held of the log: not settled by every cursor, each message once. */
+function held(store: Store): Total {
+  const [only, ...others] = store.cursors.values();
+  if (only !== undefined && others.length === 0) return owed(store, only);
+  const { behind } = store;
+  const total = store.log.after(behind);
+  const before = store.pending.distinctBefore(behind.seq);
+  total.count += before.count;
+  total.bytes += before.bytes;
+  const counted = new Set<number>();
+  for (const cursor of store.cursors.values()) {
+    for (const { entries } of cursor.out) {
+      for (const { seq, bytes } of entries) {
+        if (seq >= behind.seq || counted.has(seq)) continue;
+        counted.add(seq);
+        if (store.pending.hasAny({ from: seq, to: seq + 1 })) continue;
+        total.count++;
+        total.bytes += bytes;
+      }
+    }
+  }
+  return total;
+}
+
+/** Every message that is here: ready, delayed and leased ones alike. */
+export function backlogOf(store: Store): Backlog {
+  const { count, bytes } = held(store);
+  const { totals, oldestSentAt } = store.delayed;
+  const times = [store.log.oldestSentAt, oldestSentAt].filter((time) => time !== null);
+  return {
+    count: count + totals.count,
+    bytes: bytes + totals.bytes,
+    oldestAt: times.length === 0 ? null : Math.min(...times),
+  };
+}
+
+export function backlogDetail(store: Store, now: number): BacklogDetail {
+  const backlog = backlogOf(store);
+  const { out, later } = store.pending.split(now);
+  const flying = new Set<number>();
+  for (const cursor of store.cursors.values()) {
+    for (const { entries } of cursor.flights) for (const { seq } of entries) flying.add(seq);
+  }
+  const leasedCount = flying.size + out;
+  const delayedCount = store.delayed.totals.count + later;
+  return { ...backlog, leasedCount, delayedCount, readyCount: Math.max(0, backlog.count - leasedCount - delayedCount) };
+}
+
+/** Bytes of bodies on the disk, settled ones of rows that are still needed included. */
+export function storedBytes(store: Store): number {
+  return held(store).bytes + store.delayed.totals.bytes;
+}
+
+/** Up to `limit` messages as they lie: the log in its order, then delayed ones by when they are due. */
+export function peek(store: Store, partition: string, now: number, limit: number): PeekedMessage[] {
+  const peeked: PeekedMessage[] = [];
+  const flying = new Map<number, number>();
+  for (const cursor of store.cursors.values()) {
+    for (const { entries } of cursor.flights) for (const { seq, attempts } of entries) flying.set(seq, attempts);
+    for (const { entries } of cursor.held) for (const { seq, attempts } of entries) flying.set(seq, -attempts);
+  }
+  const { seq: behind } = store.behind;
+  const pending = new Map<number, Pending[]>();
+  let row: RowSpan | null = null;
+  for (const logged of store.log.from(store.log.start.seq)) {
+    if (peeked.length >= limit) return peeked;
+    if (logged.row.from !== row?.from) {
+      row = logged.row;
+      pending.clear();
+      for (const one of store.pending.within(row)) pending.set(one.seq, [...(pending.get(one.seq) ?? []), one]);
+    }
+    const view = viewOf(pending.get(logged.seq) ?? [], flying.get(logged.seq), logged.seq >= behind, now);
+    if (view === null) continue;
+    const { seq, message } = logged;
+    const ref = refOf({ partition, seq, id: message.id });
+    peeked.push({ ...message, ...view, body: message.body.slice(), ref });
+  }
+  for (const { message, due, number } of store.delayed.all()) {
+    if (peeked.length >= limit) break;
+    // Delayed messages have no number in the log; theirs is told apart by its sign.
+    const ref = refOf({ partition, seq: -number, id: message.id });
+    const state: MessageState = due > now ? "delayed" : "ready";
+    peeked.push({ ...message, body: message.body.slice(), state, dueAt: due, ref });
+  }
+  return peeked;
+}
+
+interface View {
+  state: MessageState;
+  dueAt: number | null;
+  attempts: number;
+}
+
+/** How a message of the log stands, for whom it stands best; null = it is settled. `out` is negative for a held batch. */
+function viewOf(pending: readonly Pending[], out: number | undefined, isAhead: boolean, now: number): View | null {
+  if (out !== undefined && out > 0) return { state: "leased", dueAt: null, attempts: out };
+  if (out !== undefined) return { state: "ready", dueAt: null, attempts: -out - 1 };
+  const attempts = pending.reduce((most, one) => Math.max(most, one.attempts), 0);
+  const lease = pending.find(({ kind, due }) => kind !== WAITS && due > now);
+  if (lease !== undefined) {
+    const isDead = lease.kind === DEAD;
+    return { state: "leased", dueAt: isDead ? null : lease.due, attempts };
+  }
+  const later = pending.find(({ due }) => due > now);
+  if (later !== undefined) return { state: "delayed", dueAt: later.due, attempts };
+  return pending.length > 0 || isAhead ? { state: "ready", dueAt: null, attempts } : null;
+}
