@@ -17,10 +17,15 @@ interface Issue {
 
 /** Checks a value against a schema; a violation is an error that names the field and says what is allowed. */
 export function parse<T>(schema: z.core.$ZodType<T>, value: unknown, code: ErrorCode = "ephemeral_bad_request"): T {
+  return parseOr(schema, value, (problem) => new WaggleError(code, problem));
+}
+
+/** The same for whoever has errors of his own. */
+export function parseOr<T>(schema: z.core.$ZodType<T>, value: unknown, refusal: (problem: string) => Error): T {
   const result = z.safeParse(schema, value, { reportInput: true });
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  throw new WaggleError(code, describe(issue as Issue, schema));
+  throw refusal(describe(issue as Issue, schema));
 }
 
 function describe(issue: Issue, schema: z.core.$ZodType): string {
@@ -31,7 +36,7 @@ function describe(issue: Issue, schema: z.core.$ZodType): string {
       if (issue.input === undefined) return `${where} is required`;
       return `${where} must be ${article(issue.expected)}, not ${shown(issue.input)}`;
     case "unrecognized_keys":
-      return `unknown option ${(issue.keys ?? []).map((key) => JSON.stringify(key)).join(", ")} in ${where}; there are ${legalKeys(schema, issue.path ?? []).join(", ")}`;
+      return `unknown option ${unknownKeys(issue)} in ${where}; there are ${legalKeys(schema, issue.path ?? []).join(", ")}`;
     case "invalid_value":
       return `${where} must be one of ${(issue.values ?? []).map((value) => JSON.stringify(value)).join(", ")}, not ${shown(issue.input)}`;
     case "too_small":
@@ -45,6 +50,11 @@ function describe(issue: Issue, schema: z.core.$ZodType): string {
     default:
       return `${where} is not valid: ${shown(issue.input)}`;
   }
+}
+
+function unknownKeys({ keys = [], input }: Issue): string {
+  const values = input as Record<string, unknown>;
+  return keys.map((key) => `${JSON.stringify(key)} (${shown(values[key])})`).join(", ");
 }
 
 function pathText(path: readonly PropertyKey[]): string {
@@ -64,7 +74,7 @@ function lengthOf(value: unknown): number {
 }
 
 /** The start of a value, as JSON: enough to recognise it by. */
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   if (typeof value === "object" && value !== null) return Array.isArray(value) ? "an array" : "an object";
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;

@@ -18,10 +18,17 @@ interface Epoch extends Record<string, SqlStorageValue> {
 export class MembershipEpochs {
   readonly #storage: DurableObjectStorage;
   readonly #owner: (index: number) => Remote<Owner>;
+  readonly #wake: (at: number) => Promise<void>;
 
-  constructor(storage: DurableObjectStorage, owner: (index: number) => Remote<Owner>) {
+  /** `wake` asks for {@link settle} to be called at a time. */
+  constructor(
+    storage: DurableObjectStorage,
+    owner: (index: number) => Remote<Owner>,
+    wake: (at: number) => Promise<void> = (at) => storage.setAlarm(at),
+  ) {
     this.#storage = storage;
     this.#owner = owner;
+    this.#wake = wake;
   }
 
   /** An owner has started in a membership of `owners`; another number than the last opens an epoch. */
@@ -31,7 +38,7 @@ export class MembershipEpochs {
     else if (latest.owners !== owners) {
       this.#open(latest.epoch + 1, owners, false);
       this.#storage.kv.put("settle_tries", 0);
-      void this.#storage.setAlarm(Date.now());
+      void this.#wake(Date.now());
     }
     return this.state;
   }
@@ -85,6 +92,6 @@ export class MembershipEpochs {
       return answer.value ? [] : [String(owner)];
     });
     console.warn({ event: "membership_unsettled", epoch, left });
-    await this.#storage.setAlarm(Date.now() + Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** tries));
+    await this.#wake(Date.now() + Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** tries));
   }
 }

@@ -1,0 +1,82 @@
+import * as z from "zod/mini";
+import {
+  DEFAULT_PULL_MESSAGES,
+  DEFAULT_RETENTION_SECONDS,
+  MAX_BATCH_MESSAGES,
+  MAX_DELAY_SECONDS,
+  MAX_PULL_WAIT_MS,
+  MAX_RETENTION_SECONDS,
+  MAX_VISIBILITY_TIMEOUT_MS,
+  MIN_RETENTION_SECONDS,
+} from "./queue-limits.ts";
+import type { QueueSettings } from "./queue-config.ts";
+import { label, queueName } from "./queue-names.ts";
+import { whole } from "./queue-parse.ts";
+
+/** The bodies of the routes of durable queues; section 3 of their contract. Every list of keys is closed. */
+
+const queueSettings = z.strictObject({
+  delivery_delay: z.optional(whole(0, MAX_DELAY_SECONDS)),
+  delivery_paused: z.optional(z.boolean()),
+  message_retention_period: z.optional(whole(MIN_RETENTION_SECONDS, MAX_RETENTION_SECONDS)),
+});
+
+export const createQueueBody = z.strictObject({ queue_name: queueName, settings: z.optional(queueSettings) });
+
+/** What is not given stays as it is, or returns to its default: the method says which. */
+export const changeQueueBody = z.strictObject({
+  queue_name: z.optional(queueName),
+  settings: z.optional(queueSettings),
+});
+
+export const DEFAULT_SETTINGS: QueueSettings = {
+  deliveryDelaySeconds: 0,
+  deliveryPaused: false,
+  retentionSeconds: DEFAULT_RETENTION_SECONDS,
+};
+
+/** What was asked for, over what holds otherwise. */
+export function settingsOver(base: QueueSettings, given: z.infer<typeof queueSettings> = {}): QueueSettings {
+  return {
+    deliveryDelaySeconds: given.delivery_delay ?? base.deliveryDelaySeconds,
+    deliveryPaused: given.delivery_paused ?? base.deliveryPaused,
+    retentionSeconds: given.message_retention_period ?? base.retentionSeconds,
+  };
+}
+
+/** A message to send. Its own fields are checked where it is packed, by the rules that bindings follow as well. */
+const message = { body: z.unknown(), content_type: z.unknown(), delay_seconds: z.unknown() };
+const partition = z.nullish(label);
+
+export const pushBody = z.partial(z.strictObject({ ...message, partition }));
+export const pushBatchBody = z.strictObject({
+  messages: z.array(z.partial(z.strictObject(message))),
+  delay_seconds: z.optional(z.unknown()),
+  partition,
+});
+
+export const pullBody = z.strictObject({
+  batch_size: z._default(whole(1, MAX_BATCH_MESSAGES), DEFAULT_PULL_MESSAGES),
+  visibility_timeout_ms: z.optional(whole(1, MAX_VISIBILITY_TIMEOUT_MS)),
+  wait_ms: z._default(whole(0, MAX_PULL_WAIT_MS), 0),
+  consumer: z.optional(label),
+});
+
+const lease = z.string();
+export const ackBody = z.strictObject({
+  acks: z._default(z.array(z.strictObject({ lease_id: lease })), []),
+  retries: z._default(z.array(z.strictObject({ lease_id: lease, delay_seconds: z.optional(z.unknown()) })), []),
+});
+
+export const peekBody = z.strictObject({
+  batch_size: z._default(whole(1, MAX_BATCH_MESSAGES), DEFAULT_PULL_MESSAGES),
+});
+
+export const purgeRefsBody = z.strictObject({ refs: z.array(z.strictObject({ ref: z.string() })) });
+
+export const purgeBody = z.strictObject({ delete_messages_permanently: z.literal(true) });
+
+export const listQuery = z.object({
+  page: z.optional(z.coerce.number().check(z.int(), z.minimum(1))),
+  per_page: z.optional(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(1000))),
+});

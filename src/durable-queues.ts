@@ -1,0 +1,265 @@
+import { CALLS_PER_EVENT, readConfig, type Env } from "./config.ts";
+import { DEFAULT_PARTITION } from "./contract/limits.ts";
+import { isQueueRefusal, QueueError, unwrapQueue, type QueueRefusal } from "./contract/queue-errors.ts";
+import { parseLease, parseRef } from "./durable/refs.ts";
+import type { Declarations } from "./objects/declarations.ts";
+import type {
+  Backlog,
+  BacklogDetail,
+  DurableQueueMethods,
+  PackedMessages,
+  PartitionStatus,
+  PeekedMessage,
+  PulledMessage,
+  Settlement,
+  SettleOutcome,
+} from "./objects/queue-protocol.ts";
+import type { ResolvedQueue } from "./objects/queue-records.ts";
+import { remoteDeclarations, remoteDurableQueue, type Remote } from "./objects/remote.ts";
+
+/** How long a waiting pull waits before it looks for partitions that are new. */
+const SLICE_MS = 10_000;
+/** Between two tries of a waiting pull when an object cannot be reached. */
+const RETRY_MS = 500;
+/** Queues whose ids one isolate remembers. */
+const MAX_KNOWN = 1000;
+
+export interface PullRequest {
+  /** Which of several pull consumers; null = the only one. */
+  consumer: string | null;
+  limit: number;
+  /** null = as the consumer says. */
+  visibilityTimeoutMs: number | null;
+  waitMs: number;
+}
+
+export interface QueueStatus {
+  partitions: PartitionStatus[];
+  /** Partitions that could not be asked. */
+  unreachable: { partition: string; error: string }[];
+}
+
+type Identity = Pick<ResolvedQueue, "queueId" | "name">;
+
+/** What queues were called when they were last looked up. An object refuses a name that it does not go by any more. */
+const identities = new WeakMap<Env["DECLARATIONS"], Map<string, Identity>>();
+
+/** Where rotations over partitions begin; one more for every pull, so that no partition starves another. */
+let turn = 0;
+
+/**
+ * Durable queues as a whole, for whoever speaks for a client: finds the objects of a queue, asks them, and joins what they
+ * answer. A queue is named by its name or its id. Throws `QueueError`s. Made anew for each event: it counts its calls.
+ */
+export class DurableQueues {
+  readonly declarations: Remote<Declarations>;
+  readonly #env: Env;
+  readonly #known: Map<string, Identity>;
+  #callsLeft: number;
+
+  constructor(env: Env) {
+    this.#env = env;
+    this.declarations = remoteDeclarations(env);
+    this.#callsLeft = CALLS_PER_EVENT[readConfig(env).plan];
+    let known = identities.get(env.DECLARATIONS);
+    if (known === undefined) {
+      known = new Map();
+      identities.set(env.DECLARATIONS, known);
+    }
+    this.#known = known;
+  }
+
+  /** Stores messages, all or none. Answers what its partition holds then. */
+  async send(queue: string, partition: string, messages: PackedMessages): Promise<Backlog> {
+    const remembered = this.#known.get(queue);
+    const identity = remembered ?? (await this.resolve(queue));
+    const sent = await this.#send(identity, partition, messages);
+    if (remembered === undefined || !isQueueRefusal(sent) || sent.refused !== 10104) return unwrapQueue(sent);
+    // It was renamed or deleted since; nothing was stored.
+    return unwrapQueue(await this.#send(await this.resolve(queue), partition, messages));
+  }
+
+  #send({ queueId, name }: Identity, partition: string, messages: PackedMessages): Promise<Backlog | QueueRefusal> {
+    return this.#ask(this.#object(queueId, partition).send(name, messages));
+  }
+
+  /** Finds a queue; throws 10104 or 10107. */
+  async resolve(queue: string): Promise<ResolvedQueue> {
+    this.#known.delete(queue);
+    const resolved = unwrapQueue(await this.#ask(this.declarations.resolve(queue)));
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+    this.#known.set(queue, { queueId: resolved.queueId, name: resolved.name });
+    return resolved;
+  }
+
+  async backlog(queue: string): Promise<BacklogDetail> {
+    const backlogs = await this.#all(await this.resolve(queue), (object) => object.backlog());
+    const total = (count: (backlog: BacklogDetail) => number) => backlogs.reduce((sum, each) => sum + count(each), 0);
+    const oldest = Math.min(...backlogs.map(({ oldestAt }) => oldestAt ?? Infinity));
+    return {
+      count: total(({ count }) => count),
+      bytes: total(({ bytes }) => bytes),
+      oldestAt: oldest === Infinity ? null : oldest,
+      readyCount: total(({ readyCount }) => readyCount),
+      delayedCount: total(({ delayedCount }) => delayedCount),
+      leasedCount: total(({ leasedCount }) => leasedCount),
+    };
+  }
+
+  /** How every partition is doing. One that cannot be asked does not hide the others. */
+  async status(queue: string): Promise<QueueStatus> {
+    const { queueId, partitions } = await this.resolve(queue);
+    const status: QueueStatus = { partitions: [], unreachable: [] };
+    const asked = partitions.map((partition) => this.#ask(this.#object(queueId, partition).status()));
+    for (const [index, answer] of (await Promise.allSettled(asked)).entries()) {
+      if (answer.status === "fulfilled") status.partitions.push(answer.value);
+      else status.unreachable.push({ partition: partitions[index] ?? "", error: String(answer.reason) });
+    }
+    return status;
+  }
+
+  /** The oldest messages of all partitions. */
+  async peek(queue: string, limit: number): Promise<PeekedMessage[]> {
+    const peeked = await this.#all(await this.resolve(queue), (object) => object.peek(limit));
+    const messages = peeked.flat().sort((a, b) => a.sentAt - b.sentAt);
+    return messages.slice(0, limit);
+  }
+
+  /** Removes the messages that refs of a peek name. Answers those that name nothing. */
+  async purgeRefs(queue: string, refs: string[]): Promise<string[]> {
+    const { queueId, partitions } = await this.resolve(queue);
+    const byPartition = Map.groupBy(refs, (ref) => believed(partitions, parseRef(ref)?.partition));
+    const unknown = await Promise.all(
+      Array.from(byPartition, ([partition, own]) =>
+        partition === null ? own : this.#ask(this.#object(queueId, partition).purgeRefs(own)),
+      ),
+    );
+    return unknown.flat();
+  }
+
+  /** Removes everything that the queue holds. */
+  async purge(queue: string): Promise<void> {
+    const startedAt = unwrapQueue(await this.#ask(this.declarations.startPurge(queue)));
+    const resolved = await this.resolve(queue);
+    await this.#all(resolved, (object) => object.purge());
+    await this.#ask(this.declarations.endPurge(resolved.queueId, startedAt));
+  }
+
+  /** Leases messages to a pull client; waits for the first when there is none. `signal` ends the waiting. */
+  async pull(queue: string, request: PullRequest, signal?: AbortSignal): Promise<PulledMessage[]> {
+    const until = Date.now() + request.waitMs;
+    for (;;) {
+      const resolved = await this.resolve(queue);
+      const consumer = pullConsumer(resolved, request.consumer);
+      const partitions = rotated(resolved.partitions).slice(0, this.#callsLeft);
+      const { messages, failure } = await this.#pullOnce(resolved.queueId, partitions, { ...request, consumer });
+      if (messages.length > 0) return messages;
+      const leftMs = until - Date.now();
+      const isOver = leftMs <= 0 || signal?.aborted === true || this.#callsLeft <= 3 * partitions.length;
+      if (failure !== null && (isOver || !failure.retryable || failure.code === 10252)) throw failure;
+      if (isOver) return [];
+      if (failure !== null) await scheduler.wait(Math.min(leftMs, RETRY_MS));
+      else await this.#ready(resolved.queueId, partitions, consumer, Math.min(leftMs, SLICE_MS));
+    }
+  }
+
+  /** What was leased before a partition failed counts: nobody else gets it while its lease runs. */
+  async #pullOnce(
+    queueId: string,
+    partitions: readonly string[],
+    { consumer, limit, visibilityTimeoutMs }: PullRequest,
+  ): Promise<{ messages: PulledMessage[]; failure: QueueError | null }> {
+    const messages: PulledMessage[] = [];
+    let failure: QueueError | null = null;
+    for (const partition of partitions) {
+      if (messages.length >= limit) break;
+      try {
+        const pulled = this.#object(queueId, partition).pull(consumer, limit - messages.length, visibilityTimeoutMs);
+        messages.push(...unwrapQueue(await this.#ask(pulled)));
+      } catch (error) {
+        if (!(error instanceof QueueError)) throw error;
+        failure = error;
+      }
+    }
+    return { messages, failure };
+  }
+
+  /** Waits until any partition has something, or an object has anything else to say that the next pull will hear. */
+  async #ready(queueId: string, partitions: readonly string[], consumer: string, waitMs: number): Promise<void> {
+    const waits = partitions.map(async (partition) => {
+      const isReady = await this.#ask(this.#object(queueId, partition).whenReady(consumer, waitMs));
+      if (isReady === false) throw new Error("nothing came");
+    });
+    await Promise.any(waits).catch(() => {});
+  }
+
+  /** One outcome each, in order. */
+  async settle(queue: string, settlements: readonly Settlement[]): Promise<SettleOutcome[]> {
+    const { queueId, partitions } = await this.resolve(queue);
+    const outcomes: SettleOutcome[] = settlements.map(() => "unknown");
+    const indices = Array.from(settlements.keys());
+    const byPartition = Map.groupBy(indices, (index) =>
+      believed(partitions, parseLease(settlements[index]?.leaseId ?? "")?.partition),
+    );
+    await Promise.all(
+      Array.from(byPartition, async ([partition, own]) => {
+        if (partition === null) return;
+        const part = own.map((index) => settlements[index] as Settlement);
+        const settled = await this.#ask(this.#object(queueId, partition).settle(part));
+        own.forEach((index, i) => {
+          outcomes[index] = settled[i] ?? "unknown";
+        });
+      }),
+    );
+    return outcomes;
+  }
+
+  #all<T>({ queueId, partitions }: ResolvedQueue, act: (object: DurableQueueMethods) => Promise<T>): Promise<T[]> {
+    return Promise.all(partitions.map((partition) => this.#ask(act(this.#object(queueId, partition)))));
+  }
+
+  #object(queueId: string, partition: string): DurableQueueMethods {
+    return remoteDurableQueue(this.#env, queueId, partition);
+  }
+
+  /** A call that an object could not answer: it is restarting, or being moved. */
+  async #ask<T>(call: Promise<T>): Promise<T> {
+    this.#callsLeft--;
+    try {
+      return await call;
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new QueueError(15001, `the object that holds this queue could not be asked: ${reason}`);
+    }
+  }
+}
+
+/** A name in a client's text is believed only when there is such a partition: asking an object would make it. */
+function believed(partitions: readonly string[], partition: string | undefined): string | null {
+  return partition !== undefined && partitions.includes(partition) ? partition : null;
+}
+
+/** Every partition, each time beginning with another. The default one counts before anything was sent to it. */
+function rotated(partitions: readonly string[]): string[] {
+  const all = partitions.includes(DEFAULT_PARTITION) ? partitions : [DEFAULT_PARTITION, ...partitions];
+  const from = turn++ % all.length;
+  return [...all.slice(from), ...all.slice(0, from)];
+}
+
+/** The pull consumer that is meant. */
+function pullConsumer({ name, pullConsumers }: ResolvedQueue, wanted: string | null): string {
+  const queue = JSON.stringify(name);
+  const listed = pullConsumers.map((consumer) => JSON.stringify(consumer)).join(", ");
+  const [only, ...others] = pullConsumers;
+  if (only === undefined) {
+    throw new QueueError(
+      10404,
+      `the queue ${queue} has no pull consumer; add one with POST /api/v1/queues/${name}/consumers {"type": "http_pull"}`,
+    );
+  }
+  if (wanted === null && others.length === 0) return only;
+  if (wanted === null)
+    throw new QueueError(10400, `the queue ${queue} has several pull consumers; say which: ${listed}`);
+  if (pullConsumers.includes(wanted)) return wanted;
+  throw new QueueError(10404, `the queue ${queue} has no pull consumer ${JSON.stringify(wanted)}; there are ${listed}`);
+}
