@@ -150,16 +150,15 @@ export class DurableQueues {
     const until = Date.now() + request.waitMs;
     for (;;) {
       const resolved = await this.resolve(queue);
-      const consumer = pullConsumer(resolved, request.consumer);
       const partitions = rotated(resolved.partitions).slice(0, this.#callsLeft);
-      const { messages, failure } = await this.#pullOnce(resolved.queueId, partitions, { ...request, consumer });
+      const { messages, failure } = await this.#pullOnce(resolved.queueId, partitions, request);
       if (messages.length > 0) return messages;
       const leftMs = until - Date.now();
       const isOver = leftMs <= 0 || signal?.aborted === true || this.#callsLeft <= 3 * partitions.length;
       if (failure !== null && (isOver || !failure.retryable || failure.code === 10252)) throw failure;
       if (isOver) return [];
       if (failure !== null) await scheduler.wait(Math.min(leftMs, RETRY_MS));
-      else await this.#ready(resolved.queueId, partitions, consumer, Math.min(leftMs, SLICE_MS));
+      else await this.#ready(resolved.queueId, partitions, request.consumer, Math.min(leftMs, SLICE_MS));
     }
   }
 
@@ -185,7 +184,7 @@ export class DurableQueues {
   }
 
   /** Waits until any partition has something, or an object has anything else to say that the next pull will hear. */
-  async #ready(queueId: string, partitions: readonly string[], consumer: string, waitMs: number): Promise<void> {
+  async #ready(queueId: string, partitions: readonly string[], consumer: string | null, waitMs: number): Promise<void> {
     const waits = partitions.map(async (partition) => {
       const isReady = await this.#ask(this.#object(queueId, partition).whenReady(consumer, waitMs));
       if (isReady === false) throw new Error("nothing came");
@@ -244,22 +243,4 @@ function rotated(partitions: readonly string[]): string[] {
   const all = partitions.includes(DEFAULT_PARTITION) ? partitions : [DEFAULT_PARTITION, ...partitions];
   const from = turn++ % all.length;
   return [...all.slice(from), ...all.slice(0, from)];
-}
-
-/** The pull consumer that is meant. */
-function pullConsumer({ name, pullConsumers }: ResolvedQueue, wanted: string | null): string {
-  const queue = JSON.stringify(name);
-  const listed = pullConsumers.map((consumer) => JSON.stringify(consumer)).join(", ");
-  const [only, ...others] = pullConsumers;
-  if (only === undefined) {
-    throw new QueueError(
-      10404,
-      `the queue ${queue} has no pull consumer; add one with POST /api/v1/queues/${name}/consumers {"type": "http_pull"}`,
-    );
-  }
-  if (wanted === null && others.length === 0) return only;
-  if (wanted === null)
-    throw new QueueError(10400, `the queue ${queue} has several pull consumers; say which: ${listed}`);
-  if (pullConsumers.includes(wanted)) return wanted;
-  throw new QueueError(10404, `the queue ${queue} has no pull consumer ${JSON.stringify(wanted)}; there are ${listed}`);
 }

@@ -35,12 +35,13 @@ export const DEFAULT_SETTINGS: QueueSettings = {
   retentionSeconds: DEFAULT_RETENTION_SECONDS,
 };
 
-/** What was asked for, over what holds otherwise. */
-export function settingsOver(base: QueueSettings, given: z.infer<typeof queueSettings> = {}): QueueSettings {
+/** The settings that were given. */
+export function settingsOf(given: z.infer<typeof queueSettings> = {}): Partial<QueueSettings> {
+  const { delivery_delay, delivery_paused, message_retention_period } = given;
   return {
-    deliveryDelaySeconds: given.delivery_delay ?? base.deliveryDelaySeconds,
-    deliveryPaused: given.delivery_paused ?? base.deliveryPaused,
-    retentionSeconds: given.message_retention_period ?? base.retentionSeconds,
+    ...(delivery_delay === undefined ? {} : { deliveryDelaySeconds: delivery_delay }),
+    ...(delivery_paused === undefined ? {} : { deliveryPaused: delivery_paused }),
+    ...(message_retention_period === undefined ? {} : { retentionSeconds: message_retention_period }),
   };
 }
 

@@ -18,11 +18,15 @@ export function failure(code: ErrorCode, error: string, headers: Record<string, 
   });
 }
 
-export function failureOf(error: unknown): Response {
+export function failureOf(error: unknown, headers: Record<string, string> = {}): Response {
   if (error instanceof WaggleError) {
     const { code, message, retryAfterSeconds } = error;
-    return failure(code, message, retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) });
+    return failure(code, message, { ...headers, ...retryAfter(retryAfterSeconds) });
   }
   console.error(error);
   return failure("internal", "an error of the broker itself; its log says more");
+}
+
+export function retryAfter(seconds: number | undefined): Record<string, string> {
+  return seconds === undefined ? {} : { "retry-after": String(seconds) };
 }

@@ -1,10 +1,12 @@
 import { Router, type IRequest } from "itty-router";
 import { Broker } from "../broker.ts";
 import type { Env } from "../config.ts";
-import { failure, failureOf } from "./answers.ts";
+import { WaggleError } from "../contract/errors.ts";
+import { failureOf } from "./answers.ts";
 import { ephemeralRoutes } from "./ephemeral.ts";
 import { decodeSegment } from "./query.ts";
-import type { Call, Route } from "./routes.ts";
+import { queueRoutes } from "./queues/routes.ts";
+import type { Call, Route, RouteTable } from "./routes.ts";
 import { healthRoute, systemRoutes } from "./system.ts";
 
 /** Stands in for an empty segment, which no route matches; no path holds it as it is. */
@@ -13,23 +15,38 @@ const EMPTY = "\u0000";
 type Args = [env: Env, ctx: ExecutionContext];
 type Answer = (call: Call) => Promise<Response> | Response;
 
-/** Every route, in one table: it builds the router and answers which methods a path has. */
-const guarded: Route[] = [...ephemeralRoutes, ...systemRoutes];
+/** The first whose prefix a path has speaks for it. */
+const tables: RouteTable[] = [
+  queueRoutes,
+  { routes: [...ephemeralRoutes, ...systemRoutes], prefixes: [""], failure: failureOf },
+];
 
-const router = Router<IRequest, Args, Response>({ catch: failureOf });
+/** Builds the routes of all tables, and answers which methods a path has. */
+const router = Router<IRequest, Args, Response>({ catch: (error, { url }) => failureAt(pathOf(url), error) });
 /**
  * Routes without a parameter, by method and path. The router takes a request's URL apart and tries its patterns one by
  * one, which is a tenth of the time that a push of one message takes; these are found before it.
  */
 const fixed = new Map<string, Answer>();
 add(healthRoute, (call) => healthRoute[2](call));
-for (const route of guarded) add(route, (call) => authorised(call) ?? route[2](call));
+for (const route of tables.toReversed().flatMap(({ routes }) => routes)) {
+  add(route, (call) => {
+    authorise(call);
+    return route[2](call);
+  });
+}
 router.all("*", missing);
 
 function add([method, path]: Route, answer: Answer): void {
   if (!path.includes(":")) fixed.set(`${method} ${path}`, answer);
   router[method.toLowerCase() as Lowercase<typeof method>](path, (request, env, ctx) =>
-    answer({ request: request as unknown as Request, params: decoded(request.params), broker: new Broker(env), ctx }),
+    answer({
+      request: request as unknown as Request,
+      params: decoded(request.params),
+      broker: new Broker(env),
+      env,
+      ctx,
+    }),
   );
 }
 
@@ -40,12 +57,17 @@ function decoded(params: Record<string, string>): Record<string, string> {
 }
 
 /** A broker that somebody deployed and nobody secured must not serve the world. */
-function authorised({ broker }: Call): Response | null {
-  if (broker.config.auth === "off") return null;
-  return failure(
+function authorise({ broker }: Call): void {
+  if (broker.config.auth === "off") return;
+  throw new WaggleError(
     "auth_not_configured",
     'this broker asks for authorisation and has no keys yet; set the var AUTH to "off" to let everybody in',
   );
+}
+
+function failureAt(path: string, error: unknown, headers?: Record<string, string>): Response {
+  const table = tables.find(({ prefixes }) => prefixes.some((prefix) => path.startsWith(prefix)));
+  return (table?.failure ?? failureOf)(error, headers);
 }
 
 /** Nothing matched: the path is unknown, or its method is, or a name in it is empty. */
@@ -58,20 +80,25 @@ function missing(request: IRequest): Response {
   if (matching.length === 0 && nameless !== undefined) {
     const params = Object.entries(nameless[1].exec(named)?.groups ?? {});
     const fields = params.filter(([, segment]) => segment === EMPTY).map(([field]) => field);
-    return failure("ephemeral_bad_request", `${fields.join(" and ")} must not be empty`);
+    const problem = `${fields.join(" and ")} must not be empty`;
+    return failureAt(pathname, new WaggleError("ephemeral_bad_request", problem));
   }
-  if (matching.length === 0) return failure("not_found", `there is no route ${request.method} ${pathname}`);
+  if (matching.length === 0) {
+    return failureAt(pathname, new WaggleError("not_found", `there is no route ${request.method} ${pathname}`));
+  }
   const allow = [...new Set(matching.map(([method]) => method))].join(", ");
-  return failure("method_not_allowed", `${pathname} takes ${allow}, not ${request.method}`, { allow });
+  const problem = `${pathname} takes ${allow}, not ${request.method}`;
+  return failureAt(pathname, new WaggleError("method_not_allowed", problem), { allow });
 }
 
 export async function handle(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
-  const answer = fixed.get(`${request.method} ${pathOf(request.url)}`);
+  const path = pathOf(request.url);
+  const answer = fixed.get(`${request.method} ${path}`);
   if (answer === undefined) return router.fetch(request as unknown as IRequest, env, ctx);
   try {
-    return await answer({ request, params: {}, broker: new Broker(env), ctx });
+    return await answer({ request, params: {}, broker: new Broker(env), env, ctx });
   } catch (error) {
-    return failureOf(error);
+    return failureAt(path, error);
   }
 }
 

@@ -59,10 +59,14 @@ export async function readJson<T>(request: Request, schema: z.core.$ZodType<T>):
 /** Reads a body without payloads, as it was sent. */
 export async function readValue(request: Request): Promise<unknown> {
   const { text } = await readBody(request);
+  return parseText(text, MAX_DEPTH);
+}
+
+export function parseText(text: string, maxDepth: number): unknown {
   // Walked first: parsing would build an object for each level of a hostile nesting.
   scanned(() => {
     const scanner = new JsonScanner(text);
-    scanner.skip(MAX_DEPTH);
+    scanner.skip(maxDepth);
     scanner.end();
   });
   return JSON.parse(text);

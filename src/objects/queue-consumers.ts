@@ -19,7 +19,7 @@ interface ConsumerRow extends Record<string, SqlStorageValue> {
 
 const SELECT = `SELECT consumer_id, queues.name AS queue, consumers.name AS name, dead_letter_queue,
     dead_letters.name AS dead_letter_name, config, consumers.created_at AS created_at, declared_by
-  FROM consumers JOIN queues USING (queue_id)
+  FROM consumers JOIN queues ON queues.queue_id = consumers.queue_id
   LEFT JOIN queues AS dead_letters ON dead_letters.queue_id = dead_letter_queue`;
 
 /** Who consumes which queue. Every method that changes something bumps the queue, unless nothing has changed. */
@@ -34,7 +34,7 @@ export class QueueConsumers {
 
   /** Those of a queue. Pull consumers come first: wrangler removes the first one when it is told to remove "the" pull consumer. */
   of(queueId: string): ConsumerRecord[] {
-    const records = this.#select("queue_id = ? ORDER BY consumers.created_at, consumers.name", queueId);
+    const records = this.#select("consumers.queue_id = ? ORDER BY consumers.created_at, consumers.name", queueId);
     const [pulling, pushed] = [true, false].map((isPull) =>
       records.filter(({ config }) => (config.type === "http_pull") === isPull),
     ) as [ConsumerRecord[], ConsumerRecord[]];
@@ -53,7 +53,7 @@ export class QueueConsumers {
 
   /** Throws when the queue has no such consumer. */
   get({ queue_id, name }: QueueRow, consumerId: string): ConsumerRecord {
-    const [record] = this.#select("queue_id = ? AND consumer_id = ?", queue_id, consumerId);
+    const [record] = this.#select("consumers.queue_id = ? AND consumer_id = ?", queue_id, consumerId);
     if (record !== undefined) return record;
     throw new QueueError(
       10404,
@@ -62,7 +62,7 @@ export class QueueConsumers {
   }
 
   named(queueId: string, name: string): ConsumerRecord | undefined {
-    return this.#select("queue_id = ? AND consumers.name = ?", queueId, name)[0];
+    return this.#select("consumers.queue_id = ? AND consumers.name = ?", queueId, name)[0];
   }
 
   add(queue: QueueRow, draft: ConsumerDraft, declaredBy: string | null): ConsumerRecord {

@@ -9,8 +9,6 @@ export interface ResolvedQueue {
   name: string;
   /** Those that anybody has sent to, sorted. */
   partitions: string[];
-  /** The names of its pull consumers. */
-  pullConsumers: string[];
 }
 
 export interface QueueRecord {

@@ -19,13 +19,7 @@ export class QueueRegistry {
 
   resolve(nameOrId: string): ResolvedQueue {
     const { queue_id: queueId, name } = this.#queues.get(nameOrId);
-    const pulling = this.#consumers.of(queueId).filter(({ config }) => config.type === "http_pull");
-    return {
-      queueId,
-      name,
-      partitions: this.#partitions(queueId),
-      pullConsumers: pulling.map(({ config }) => config.name),
-    };
+    return { queueId, name, partitions: this.#partitions(queueId) };
   }
 
   #partitions(queueId: string): string[] {

@@ -1,0 +1,104 @@
+import { DEFAULT_PARTITION } from "../../contract/limits.ts";
+import { ackBody, peekBody, pullBody, purgeRefsBody, pushBatchBody, pushBody } from "../../contract/queue-requests.ts";
+import { delayOf, packMessages, type Draft } from "../../durable/content.ts";
+import { parseRef } from "../../durable/refs.ts";
+import type { PeekedMessage, Settlement } from "../../objects/queue-protocol.ts";
+import { param, readQueueBody, type QueueCall, type QueueRoute } from "./call.ts";
+import { success, successText } from "./envelope.ts";
+import { isoOr, metricsShape } from "./shapes.ts";
+import { answerSlowly } from "./slow-answer.ts";
+import { draftOf, messageShape } from "./wire-message.ts";
+
+/** What a queue holds. */
+export const messageRoutes: QueueRoute[] = [
+  ["POST", "/:queue/messages", push],
+  ["POST", "/:queue/messages/batch", pushBatch],
+  ["POST", "/:queue/messages/pull", pull],
+  ["POST", "/:queue/messages/ack", ack],
+  ["POST", "/:queue/messages/peek", peek],
+  ["POST", "/:queue/messages/purge", purgeRefs],
+];
+
+async function push(call: QueueCall): Promise<Response> {
+  const { partition, ...message } = await readQueueBody(call.request, pushBody);
+  return send(call, partition, [draftOf(message)]);
+}
+
+async function pushBatch(call: QueueCall): Promise<Response> {
+  const { partition, messages, delay_seconds } = await readQueueBody(call.request, pushBatchBody);
+  return send(call, partition, messages.map(draftOf), delay_seconds);
+}
+
+async function send(call: QueueCall, partition: string | null | undefined, drafts: Draft[], delay?: unknown) {
+  const packed = packMessages(drafts, delay);
+  const backlog = await call.queues.send(param(call, "queue"), partition ?? DEFAULT_PARTITION, packed);
+  return success({ metadata: { metrics: metricsShape(backlog) } });
+}
+
+async function pull(call: QueueCall): Promise<Response> {
+  const { batch_size, visibility_timeout_ms, wait_ms, consumer } = await readQueueBody(call.request, pullBody);
+  const queue = param(call, "queue");
+  const request = {
+    consumer: consumer ?? null,
+    limit: batch_size,
+    visibilityTimeoutMs: visibility_timeout_ms ?? null,
+    waitMs: wait_ms,
+  };
+  return answerSlowly(call, async (signal) => {
+    const messages = await call.queues.pull(queue, request, signal);
+    const backlog = await call.queues.backlog(queue);
+    return successText({
+      message_backlog_count: backlog.count,
+      messages: messages.map((message) => ({ ...messageShape(message), lease_id: message.leaseId })),
+      metadata: { metrics: metricsShape(backlog) },
+    });
+  });
+}
+
+async function ack(call: QueueCall): Promise<Response> {
+  const { acks, retries } = await readQueueBody(call.request, ackBody);
+  const settlements: Settlement[] = [
+    ...acks.map(({ lease_id }) => ({ leaseId: lease_id, retry: null })),
+    ...retries.map(({ lease_id, delay_seconds }) => ({
+      leaseId: lease_id,
+      retry: { delaySeconds: delayOf(delay_seconds, 10203) },
+    })),
+  ];
+  const outcomes = await call.queues.settle(param(call, "queue"), settlements);
+  const unknown = settlements.filter((_, index) => outcomes[index] === "unknown").map(({ leaseId }) => leaseId);
+  return success({
+    ackCount: outcomes.filter((outcome) => outcome === "acked").length,
+    retryCount: outcomes.filter((outcome) => outcome === "retried").length,
+    warnings: warningsFor(
+      unknown,
+      "names no message that is leased: it was settled, purged, or given to somebody else",
+    ),
+  });
+}
+
+async function peek(call: QueueCall): Promise<Response> {
+  const { batch_size } = await readQueueBody(call.request, peekBody);
+  const messages = await call.queues.peek(param(call, "queue"), batch_size);
+  return success({ messages: messages.map(peekedShape) });
+}
+
+function peekedShape(message: PeekedMessage) {
+  const { state, dueAt, ref } = message;
+  return { ...messageShape(message), ref, state, due_at: isoOr(dueAt) };
+}
+
+async function purgeRefs(call: QueueCall): Promise<Response> {
+  const { refs } = await readQueueBody(call.request, purgeRefsBody);
+  const [malformed, named] = [true, false].map((isMalformed) =>
+    refs.map(({ ref }) => ref).filter((ref) => (parseRef(ref) === null) === isMalformed),
+  ) as [string[], string[]];
+  const unknown = await call.queues.purgeRefs(param(call, "queue"), named);
+  return success({
+    errors: malformed.map((ref) => ({ message: `${JSON.stringify(ref)} is not a ref; a peek answers refs` })),
+    warnings: warningsFor(unknown, "names no message: it is gone already"),
+  });
+}
+
+function warningsFor(keys: readonly string[], warning: string): Record<string, string> {
+  return Object.fromEntries(keys.map((key) => [key, warning]));
+}
