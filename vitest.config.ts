@@ -17,6 +17,11 @@ function broker(owners: number, exclude: string[] = []) {
   };
 }
 
+/** What is behind a service binding that only has to be there. */
+function unused(): Response {
+  return new Response(null, { status: 501 });
+}
+
 /** How property tests are to run: the Workers runtime sees only what it is given of the environment. */
 function wanted(): Record<string, string> {
   const names = ["WAGGLE_RUNS", "WAGGLE_SEED"];
@@ -31,10 +36,23 @@ export default defineConfig({
         plugins: [cloudflareTest({ wrangler: { configPath: "./wrangler.toml" } })],
         test: {
           name: "engine",
-          include: ["test/engine/**/*.test.ts", "test/unit/**/*.test.ts"],
+          include: ["test/engine/**/*.test.ts", "test/durable-core/**/*.test.ts", "test/unit/**/*.test.ts"],
           env: wanted(),
           testTimeout: PATIENCE_MS,
         },
+      },
+      {
+        plugins: [
+          cloudflareTest({
+            wrangler: { configPath: "./wrangler.toml" },
+            miniflare: {
+              bindings: { AUTH: "off" },
+              // Consumers to declare: nothing is delivered to them here.
+              serviceBindings: { ORDERS_WORKER: unused, MAIL: unused },
+            },
+          }),
+        ],
+        test: { name: "durable", include: ["test/durable/**/*.test.ts"], testTimeout: PATIENCE_MS },
       },
       // Against real processes, from outside: raw `workerd`, `wrangler dev`, a build for deployment.
       { test: { name: "process", include: ["test/process/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
