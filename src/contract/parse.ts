@@ -83,12 +83,17 @@ export function shown(value: unknown): string {
 /** The keys that the object at `path` may have. */
 function legalKeys(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
   let at: unknown = schema;
-  for (const key of path) at = shapeOf(at)?.[String(key)];
-  return Object.keys(shapeOf(at) ?? {});
+  for (const key of path) at = typeof key === "number" ? partsOf(at).element : partsOf(at).shape?.[String(key)];
+  return Object.keys(partsOf(at).shape ?? {});
 }
 
-function shapeOf(schema: unknown): Record<string, unknown> | undefined {
-  const def = (schema as { _zod?: { def?: { shape?: Record<string, unknown>; innerType?: unknown } } } | undefined)
-    ?._zod?.def;
-  return def?.shape ?? (def?.innerType === undefined ? undefined : shapeOf(def.innerType));
+interface Parts {
+  shape?: Record<string, unknown>;
+  element?: unknown;
+}
+
+/** What an object or array is made of, below what says that it is optional. */
+function partsOf(schema: unknown): Parts {
+  const def = (schema as { _zod?: { def?: Parts & { innerType?: unknown } } } | undefined)?._zod?.def;
+  return def?.innerType === undefined ? (def ?? {}) : partsOf(def.innerType);
 }
