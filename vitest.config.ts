@@ -1,5 +1,6 @@
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
+import { consumers } from "./test/process/delivery-consumers.ts";
 
 /** A machine that is busy with something else must not fail a test. */
 const PATIENCE_MS = 30_000;
@@ -53,6 +54,10 @@ export default defineConfig({
           }),
         ],
         test: { name: "durable", include: ["test/durable/**/*.test.ts"], testTimeout: PATIENCE_MS },
+      },
+      {
+        plugins: [cloudflareTest({ wrangler: { configPath: "./wrangler.toml" }, miniflare: consumers })],
+        test: { name: "delivery", include: ["test/delivery/**/*.test.ts"], testTimeout: PATIENCE_MS },
       },
       // Against real processes, from outside: raw `workerd`, `wrangler dev`, a build for deployment.
       { test: { name: "process", include: ["test/process/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },

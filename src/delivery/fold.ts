@@ -22,7 +22,7 @@ type Own = Decision | undefined;
  * failure.
  */
 export function fold(count: number, calls: Iterable<Call>, failed: boolean): Decision[] {
-  const own: Own[] = new Array<Own>(count).fill(undefined);
+  const own = Array.from({ length: count }, (): Own => undefined);
   let batch: Own;
   for (const { kind, message, delaySeconds } of calls) {
     if (batch?.kind === "ack") break;

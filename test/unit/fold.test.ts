@@ -15,11 +15,14 @@ function short(decisions: readonly Decision[]): (string | number)[] {
 const succeeded = (count: number, ...calls: Call[]) => short(fold(count, calls, false));
 const failed = (count: number, ...calls: Call[]) => short(fold(count, calls, true));
 
+function lastDelay(retries: readonly Call[]): number | null | undefined {
+  return retries.findLast(({ delaySeconds }) => delaySeconds !== null)?.delaySeconds;
+}
+
 /** The rules once more, as a statement about each message by itself instead of a walk over the calls. */
 function naive(count: number, calls: readonly Call[], hasFailed: boolean): (string | number)[] {
   const onBatch = calls.findIndex(({ message }) => message === null);
   const batch = onBatch === -1 ? undefined : calls[onBatch];
-  const lastDelay = (retries: Call[]) => retries.findLast(({ delaySeconds }) => delaySeconds !== null)?.delaySeconds;
   return Array.from({ length: count }, (_, index) => {
     const own = calls.map((call, at) => ({ ...call, at })).filter(({ message }) => message === index);
     const before = own.filter(({ at }) => batch === undefined || at < onBatch);

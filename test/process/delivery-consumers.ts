@@ -1,0 +1,40 @@
+import { readFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+
+const HELPER = [
+  "src/consumer/index.ts",
+  "src/consumer/run.ts",
+  "src/consumer/background.ts",
+  "src/delivery/ending.ts",
+  "src/delivery/fold.ts",
+  "src/delivery/protocol.ts",
+  "src/contract/queue-limits.ts",
+];
+
+/** A consumer of `test/delivery`, as a Worker of its own; it is given nothing of the broker but, if any, the helper. */
+function worker(name: string, compatibilityDate: string, more: string[] = []) {
+  const main = `test/delivery/consumers/${name}.ts`;
+  const modules = [main, "test/delivery/consumers/script.ts", ...more].map((path) => ({
+    type: "ESModule" as const,
+    path: join(ROOT, path),
+    contents: stripTypeScriptTypes(readFileSync(join(ROOT, path), "utf8")),
+  }));
+  return { name, compatibilityDate, modulesRoot: ROOT, modules, bindings: { COLOUR: "green" } };
+}
+
+/** The Workers that batches are delivered to in the tests of delivery, old and new. */
+export const consumers = {
+  workers: [worker("object", "2022-06-01"), worker("class", "2024-06-01"), worker("wrapped", "2026-10-28", HELPER)],
+  serviceBindings: {
+    OBJECT: "object",
+    NAMED: { name: "object", entrypoint: "Named" },
+    SILENT: { name: "object", entrypoint: "Silent" },
+    CLASS: "class",
+    WRAPPED: "wrapped",
+    WRAPPED_CLASS: { name: "wrapped", entrypoint: "Named" },
+    STRANGE: { name: "wrapped", entrypoint: "Strange" },
+  },
+};
