@@ -3,6 +3,8 @@ import { expect, it } from "vitest";
 import { QueueError } from "../../src/contract/queue-errors.ts";
 import { bindingOf, serviceBindings } from "../../src/delivery/bindings.ts";
 
+const BINDINGS = ["MAIL", "ORDERS_WORKER", "Mixed_Case"];
+
 class Fetcher {
   readonly [Symbol.toStringTag] = "Fetcher";
 }
@@ -35,17 +37,20 @@ it.each([
   ["Mixed_Case", "Mixed_Case"],
   ["mixed-case", "Mixed_Case"],
 ])("reaches %s by %s", (script, binding) => {
-  expect(bindingOf(script, ["MAIL", "ORDERS_WORKER", "Mixed_Case"])).toBe(binding);
+  expect(bindingOf(script, BINDINGS)).toBe(binding);
 });
 
 it("prefers the binding of the very name", () => {
   expect(bindingOf("a-b", ["A_B", "a-b"])).toBe("a-b");
 });
 
+function missing(): string {
+  return bindingOf("new-worker", BINDINGS);
+}
+
 it("says what there is, and what to add", () => {
-  const act = () => bindingOf("new-worker", ["MAIL", "ORDERS_WORKER"]);
-  expect(act).toThrow(QueueError);
-  expect(act).toThrow("MAIL, ORDERS_WORKER");
-  expect(act).toThrow('binding = "NEW_WORKER", service = "new-worker"');
+  expect(missing).toThrow(QueueError);
+  expect(missing).toThrow(BINDINGS.join(", "));
+  expect(missing).toThrow('binding = "NEW_WORKER", service = "new-worker"');
   expect(() => bindingOf("x", [])).toThrow("there are none");
 });
