@@ -5,6 +5,7 @@ export { Declarations } from "./objects/declarations.ts";
 export { DurableQueue } from "./objects/durable-queue.ts";
 export { Owner } from "./objects/owner.ts";
 export { Ephemeral } from "./rpc/ephemeral.ts";
+export { Queue } from "./rpc/queue.ts";
 export type * from "./rpc/binding.ts";
 
 export default { fetch: handle } satisfies ExportedHandler<Env>;

@@ -1,6 +1,7 @@
 import type { QueueConfig } from "../contract/queue-config.ts";
 import { Cursor } from "./cursor.ts";
 import { WAITS } from "./pending.ts";
+import { dissolveHeld } from "./push.ts";
 import type { Store } from "./store.ts";
 
 /** Takes over what is declared: every consumer has a cursor, and nobody else has one. */
@@ -10,7 +11,12 @@ export function applyConfig(store: Store, config: QueueConfig, now: number): voi
   const [...before] = store.cursors.values();
   const gone = before.filter(({ consumerId }) => consumerId === null || !wanted.has(consumerId));
   const known = new Set(before.map(({ consumerId }) => consumerId));
-  for (const cursor of before) cursor.consumer = wanted.get(cursor.consumerId ?? "") ?? null;
+  for (const cursor of before) {
+    const limit = cursor.consumer?.maxRetries ?? 0;
+    cursor.consumer = wanted.get(cursor.consumerId ?? "") ?? null;
+    // A batch that waits to be handed over may hold what has had its last delivery by now.
+    if ((cursor.consumer?.maxRetries ?? Infinity) < limit) dissolveHeld(store, cursor, now);
+  }
   for (const consumer of config.consumers) {
     if (known.has(consumer.consumerId)) continue;
     const nobodys = before.find(({ consumerId }) => consumerId === null);
@@ -24,6 +30,8 @@ export function applyConfig(store: Store, config: QueueConfig, now: number): voi
     cursor.consumer = consumer;
     store.touch();
   }
+  // When several leave at once, what any of them still needed is kept for whoever comes next.
+  if (config.consumers.length === 0 && gone.length > 1) addCursor(store, null, now);
   for (const cursor of gone) if (cursor.consumerId !== null) remove(store, cursor, now);
   if (store.cursors.size === 0) {
     const cursor = new Cursor(store.nextCursor++, null, store.log.start);
@@ -33,13 +41,13 @@ export function applyConfig(store: Store, config: QueueConfig, now: number): voi
 }
 
 /** A consumer that is new beside others starts with everything that is still held. */
-function addCursor(store: Store, consumerId: string, now: number): Cursor {
+function addCursor(store: Store, consumerId: string | null, now: number): Cursor {
   const start = store.cursors.size === 0 ? store.log.start : store.behind;
   const cursor = new Cursor(store.nextCursor++, consumerId, start);
   for (const other of store.cursors.values()) {
     for (const { entries } of other.out) {
-      for (const { seq, bytes } of entries) {
-        if (seq >= start.seq) continue;
+      for (const { seq, bytes, isPurged } of entries) {
+        if (isPurged || seq >= start.seq) continue;
         store.pending.put({ seq, cursor: cursor.number, attempts: 0, due: now, kind: WAITS, bytes, error: null });
       }
     }
@@ -54,10 +62,12 @@ function remove(store: Store, cursor: Cursor, now: number): void {
   store.touch();
   const isLast = store.cursors.size === 1;
   for (const flight of cursor.out) {
-    for (const { seq, bytes } of isLast ? flight.entries : []) {
+    for (const { seq, bytes, isPurged } of isLast ? flight.entries : []) {
+      if (isPurged) continue;
       store.pending.put({ seq, cursor: cursor.number, attempts: 0, due: now, kind: WAITS, bytes, error: null });
     }
     store.land(flight);
+    store.release(flight.entries.map(({ row }) => row));
   }
   if (isLast) {
     store.pending.restart(cursor.number, now);

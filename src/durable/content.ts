@@ -10,8 +10,8 @@ export interface Draft {
   delaySeconds?: unknown;
 }
 
-/** What structured clone keeps and JSON loses. `useRecords` off: a body must be readable without the ones before it. */
-const v8 = new Packr({ structuredClone: true, moreTypes: true, useRecords: false });
+/** What structured clone keeps and JSON loses. Each body is whole in itself: nothing is shared between two of them. */
+const v8 = new Packr({ structuredClone: true, moreTypes: true });
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 

@@ -9,12 +9,16 @@ export interface FlightEntry {
   attempts: number;
   bytes: number;
   row: RowSpan;
+  /** Whatever is said of it when it comes back counts for nothing. */
+  isPurged: boolean;
 }
 
 /** A batch that was handed to a consumer and has not come back. */
 export interface Flight {
   cursor: Cursor;
   entries: FlightEntry[];
+  /** Of what has not been purged. */
+  count: number;
   bytes: number;
 }
 

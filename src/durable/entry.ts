@@ -71,26 +71,30 @@ export function* messagesOf({ head, bodies }: Entry, from = 0): Generator<Stored
 }
 
 /** Gives packed messages ids, and cuts them into entries: those of one delay, in order, as many to a row as it may hold. */
-export function entriesOf(packed: readonly PackedMessages[], sentAt: number): { delay: number | null; entry: Entry }[] {
-  const groups = new Map<number | null, Builder>();
-  const done: { delay: number | null; entry: Entry }[] = [];
-  for (const { types, lengths, delaySeconds, bodies } of packed) {
+export function entriesOf(
+  packed: readonly PackedMessages[],
+  sentAt: number,
+  defaultDelaySeconds: number,
+): { delaySeconds: number; entry: Entry }[] {
+  const groups = new Map<number, Builder>();
+  const done: { delaySeconds: number; entry: Entry }[] = [];
+  for (const { types, lengths, delaySeconds: delays, bodies } of packed) {
     let at = 0;
     for (let i = 0; i < types.length; i++) {
-      const delay = delaySeconds[i] ?? null;
+      const delaySeconds = delays[i] ?? defaultDelaySeconds;
       const length = lengths[i] ?? 0;
-      let builder = groups.get(delay);
+      let builder = groups.get(delaySeconds);
       if (builder === undefined || !builder.hasRoom(length)) {
-        if (builder !== undefined) done.push({ delay, entry: builder.entry() });
+        if (builder !== undefined) done.push({ delaySeconds, entry: builder.entry() });
         builder = new Builder();
-        groups.set(delay, builder);
+        groups.set(delaySeconds, builder);
       }
       const body = bodies.subarray(at, at + length);
       builder.add({ id: newId(), sentAt, attempts: 0, type: types[i] ?? "json", body, origin: null });
       at += length;
     }
   }
-  for (const [delay, builder] of groups) done.push({ delay, entry: builder.entry() });
+  for (const [delaySeconds, builder] of groups) done.push({ delaySeconds, entry: builder.entry() });
   return done;
 }
 

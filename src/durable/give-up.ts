@@ -28,9 +28,10 @@ export function giveUp(store: Store, cursor: Cursor, { seq, bytes, attempts, err
   const { consumer, number } = cursor;
   store.touch();
   if (consumer?.deadLetter === null || consumer === null) {
+    const id = store.log.at(seq)?.message.id;
     store.pending.remove(number, seq);
     store.counters.exhausted++;
-    store.effects.log("message_dropped", { consumer: consumer?.name ?? null, attempts, error });
+    store.effects.log("message_dropped", { id, consumer: consumer?.name ?? null, attempts, error });
     return;
   }
   store.pending.putDead({ seq, cursor: number, attempts, bytes, error }, cursor.nextDead++);

@@ -109,6 +109,12 @@ export class Log {
     return found.done !== true && found.value.seq === seq ? found.value : undefined;
   }
 
+  /** The row that a message lies in, or lay in before it was purged; undefined = it is gone. */
+  rowOf(seq: number): RowSpan | undefined {
+    const row = this.#holding(seq);
+    return row === undefined ? undefined : { from: row.seq, to: row.seq + row.count };
+  }
+
   #holding(seq: number): LogRow | undefined {
     const row = this.#db.first<LogRow>(`SELECT ${COLUMNS} FROM log WHERE seq <= ? ORDER BY seq DESC LIMIT 1`, seq);
     return row !== undefined && row.seq + row.count > seq ? row : undefined;
@@ -181,12 +187,29 @@ export class Log {
     this.#holes++;
   }
 
+  /** A place that may lie before rows that are gone, or else the place after them. */
+  settle(at: Mark): Mark {
+    if (this.rowOf(at.seq) !== undefined) return at;
+    const query = "SELECT seq, bytes_before AS bytes FROM log WHERE seq >= ? ORDER BY seq LIMIT 1";
+    const next = this.#db.first<{ seq: number; bytes: number }>(query, at.seq);
+    return next === undefined ? { ...this.tail } : { seq: next.seq, bytes: next.bytes };
+  }
+
   get hasHoles(): boolean {
     return this.#holes > 0;
   }
 
-  isHole(seq: number): boolean {
-    return this.holesIn({ from: seq, to: seq + 1 }).size > 0;
+  /** A place, or the first after it that is not followed by a purged message. */
+  skipHoles({ seq, bytes }: Mark): Mark {
+    const at = { seq, bytes };
+    if (this.#holes === 0) return at;
+    const query = "SELECT seq, bytes FROM holes WHERE seq >= ? ORDER BY seq";
+    for (const hole of this.#db.rows<{ seq: number; bytes: number }>(query, seq)) {
+      if (hole.seq !== at.seq) break;
+      at.seq++;
+      at.bytes += hole.bytes;
+    }
+    return at;
   }
 
   /** The purged messages of a span. */
@@ -215,6 +238,11 @@ export class Log {
     for (const { seq, count, ready_at, end_bytes } of rows) {
       yield { from: seq, to: seq + count, readyAt: ready_at, end: { seq: seq + count, bytes: end_bytes } };
     }
+  }
+
+  /** The rows with any message between two places. */
+  spansBetween(from: number, to: number): Iterable<RowSpan> {
+    return this.spans(this.rowOf(from)?.from ?? from, to);
   }
 
   /** The rows from a place on that were handed to a cursor in the turn of their insert, up to the first that was not. */

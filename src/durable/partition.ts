@@ -68,10 +68,10 @@ export class Partition {
 
   /** Stores messages. They may leave in the same turn, if `mayStart` says so: {@link handOver} has them. */
   send(packed: readonly PackedMessages[], now: number, mayStart: () => boolean): void {
-    for (const { delay, entry } of entriesOf(packed, now)) {
-      const seconds = delay ?? this.config.settings.deliveryDelaySeconds;
-      if (seconds > 0) {
-        this.#store.delayed.add(entry, now + seconds * 1000);
+    const { deliveryDelaySeconds } = this.config.settings;
+    for (const { delaySeconds, entry } of entriesOf(packed, now, deliveryDelaySeconds)) {
+      if (delaySeconds > 0) {
+        this.#store.delayed.add(entry, now + delaySeconds * 1000);
         this.#store.touch();
       } else this.#append(entry, now, mayStart);
     }

@@ -148,11 +148,11 @@ export class PendingMessages {
     return { count: found?.count ?? 0, bytes: found?.bytes ?? 0 };
   }
 
-  /** Messages that are leased or dead, and messages that wait until later. */
+  /** Messages that anybody has leased or given up, and others that wait until later. */
   split(now: number): { out: number; later: number } {
     if (this.isEmpty) return { out: 0, later: 0 };
-    const query = `SELECT COUNT(DISTINCT CASE WHEN kind <> ${WAITS} AND due > ? THEN seq END) AS out,
-      COUNT(DISTINCT CASE WHEN kind = ${WAITS} AND due > ? THEN seq END) AS later FROM pending`;
+    const query = `SELECT COALESCE(SUM(out), 0) AS out, COALESCE(SUM(later AND NOT out), 0) AS later FROM (
+      SELECT MAX(kind <> ${WAITS} AND due > ?) AS out, MAX(kind = ${WAITS} AND due > ?) AS later FROM pending GROUP BY seq)`;
     return this.#db.first<{ out: number; later: number }>(query, now, now) ?? { out: 0, later: 0 };
   }
 

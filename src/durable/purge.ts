@@ -31,12 +31,13 @@ export function purgeOne(store: Store, ref: string, now: number): boolean {
   if (logged?.message.id !== id) return false;
   for (const cursor of store.cursors.values()) dissolveHeld(store, cursor, now);
   const pending = store.pending.within({ from: seq, to: seq + 1 });
-  const isFlying = store.flying(seq);
+  const isFlying = store.forgetFlying(seq);
   if (pending.length === 0 && !isFlying && seq < store.behind.seq) return false;
   for (const { cursor } of pending) store.pending.remove(cursor, seq);
   store.log.punch(logged);
+  const passed = Array.from(store.cursors.values()).flatMap((cursor) => store.advance(cursor, cursor.position));
   noteDropped(store, 1);
-  store.release([logged.row]);
+  store.release([logged.row, ...passed]);
   return true;
 }
 

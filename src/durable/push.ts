@@ -39,8 +39,14 @@ export function receiverOf(store: Store, entry: Entry, now: number): Cursor | nu
 /** Notes that an entry has been inserted as handed over. */
 export function handOverInserted(store: Store, cursor: Cursor, entry: Entry, row: RowSpan): Delivery {
   const messages = Array.from(messagesOf(entry), (message) => ({ ...message, attempts: 1 }));
-  const entries = messages.map(({ body }, i) => ({ seq: row.from + i, attempts: 1, bytes: body.byteLength, row }));
-  const flight: Flight = { cursor, entries, bytes: entry.bytes };
+  const entries = messages.map(({ body }, i) => ({
+    seq: row.from + i,
+    attempts: 1,
+    bytes: body.byteLength,
+    row,
+    isPurged: false,
+  }));
+  const flight: Flight = { cursor, entries, count: entries.length, bytes: entry.bytes };
   cursor.position = { ...store.log.tail };
   store.launch(flight);
   return { flight, messages };
@@ -93,7 +99,7 @@ function next(store: Store, cursor: Cursor, { batchSize }: PushConsumerConfig, n
   }
   const { entries, messages, bytes } = take(store, cursor, now, batchSize);
   if (entries.length === 0) return null;
-  const flight: Flight = { cursor, entries, bytes };
+  const flight: Flight = { cursor, entries, count: entries.length, bytes };
   store.launch(flight);
   return { flight, messages };
 }
@@ -133,10 +139,9 @@ export function finish(store: Store, flight: Flight, verdict: Verdict, now: numb
   cursor.retryAt = 0;
   cursor.last = { at: now, outcome: error === null ? "ok" : "error", error };
   store.land(flight);
-  const holes = store.log.hasHoles;
   flight.entries.forEach((entry, index) => {
     const decision = decisions[index];
-    if (decision?.kind === "ack" || (holes && store.log.isHole(entry.seq))) return;
+    if (entry.isPurged || decision?.kind === "ack") return;
     retry(store, cursor, entry, decision?.delaySeconds ?? null, error, now);
   });
   store.release(flight.entries.map(({ row }) => row));
@@ -167,14 +172,15 @@ function notReached(store: Store, flight: Flight, reason: string, now: number): 
   cursor.retryAt = now + Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** cursor.failures);
   cursor.failures++;
   cursor.last = { at: now, outcome: "unreachable", error: reason };
+  if (flight.count < flight.entries.length) dissolveHeld(store, cursor, now);
   store.touch();
 }
 
 /** Batches that are held wait one message at a time again, as if they had never been put together. */
 export function dissolveHeld(store: Store, cursor: Cursor, now: number): void {
   for (const flight of cursor.held.slice()) {
-    for (const { seq, attempts, bytes } of flight.entries) {
-      if (store.log.isHole(seq)) continue;
+    for (const { seq, attempts, bytes, isPurged } of flight.entries) {
+      if (isPurged) continue;
       store.pending.put({
         seq,
         cursor: cursor.number,

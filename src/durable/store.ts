@@ -26,6 +26,7 @@ export class Store {
   nextCursor: number;
   /** How many messages of a row are out, by the row's first number. */
   readonly #holds = new Map<number, number>();
+  readonly #mended: RowSpan[] = [];
   /** Whether the state on disk does not say where everybody stands. */
   #dirty = false;
 
@@ -49,15 +50,18 @@ export class Store {
       for (const runs of held) this.#holdAgain(cursor, runs);
       this.#passHanded(cursor, now);
     }
+    this.release(this.#mended);
     this.save();
   }
 
   #holdAgain(cursor: Cursor, runs: readonly Run[]): void {
     const entries = Array.from(messagesOfRuns(runs)).flatMap(({ seq, attempts }): FlightEntry[] => {
       const logged = this.log.at(seq);
-      return logged === undefined ? [] : [{ seq, attempts, bytes: logged.message.body.byteLength, row: logged.row }];
+      if (logged === undefined) return [];
+      return [{ seq, attempts, bytes: logged.message.body.byteLength, row: logged.row, isPurged: false }];
     });
-    const flight = { cursor, entries, bytes: entries.reduce((sum, { bytes }) => sum + bytes, 0) };
+    const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
+    const flight: Flight = { cursor, entries, count: entries.length, bytes };
     cursor.held.push(flight);
     this.#hold(entries);
   }
@@ -70,12 +74,19 @@ export class Store {
       cursor.position = end;
       this.touch();
     }
+    // Of those that were settled as well, only the gap is left.
+    this.#mended.push(...this.advance(cursor, this.log.settle(cursor.position)));
   }
 
   #comesBack({ number }: Cursor, seq: number, attempts: number, now: number): void {
     if (this.pending.get(number, seq) !== undefined) return;
     const logged = this.log.at(seq);
-    if (logged === undefined) return;
+    if (logged === undefined) {
+      // Purged while it was out: perhaps it was the last that its row was kept for.
+      const row = this.log.rowOf(seq);
+      if (row !== undefined) this.#mended.push(row);
+      return;
+    }
     const bytes = logged.message.body.byteLength;
     this.pending.put({ seq, cursor: number, attempts, due: now, kind: WAITS, bytes, error: null });
     this.touch();
@@ -122,12 +133,20 @@ export class Store {
     return this.#holds.has(from);
   }
 
-  /** Whether a message is out with anybody. */
-  flying(seq: number): boolean {
+  /** A message that is out counts no more, whatever becomes of it. Answers whether it was. */
+  forgetFlying(seq: number): boolean {
+    let wasOut = false;
     for (const { flights } of this.cursors.values()) {
-      for (const { entries } of flights) if (entries.some((entry) => entry.seq === seq)) return true;
+      for (const flight of flights) {
+        const entry = flight.entries.find((one) => one.seq === seq && !one.isPurged);
+        if (entry === undefined) continue;
+        wasOut = true;
+        entry.isPurged = true;
+        flight.count--;
+        flight.bytes -= entry.bytes;
+      }
     }
-    return false;
+    return wasOut;
   }
 
   /** The place before which every cursor has been. */
@@ -135,6 +154,14 @@ export class Store {
     let behind = this.log.tail;
     for (const { position } of this.cursors.values()) if (position.seq < behind.seq) behind = position;
     return behind;
+  }
+
+  /** Moves a cursor on, past what was purged as well. Answers rows that may be free because of that. */
+  advance(cursor: Cursor, to: Mark): RowSpan[] {
+    const from = cursor.position.seq;
+    cursor.position = this.log.skipHoles(to);
+    const { seq } = cursor.position;
+    return this.log.hasHoles && seq > from ? [...this.log.spansBetween(from, seq)] : [];
   }
 
   /** Removes those of the rows that nobody needs any more. Rows that stay are remembered by the state. */

@@ -65,9 +65,9 @@ export function take(store: Store, cursor: Cursor, now: number, limit: number): 
   fresh.return(undefined);
 
   // Reading is over: now it may be written.
-  if (position.at !== null) cursor.position = position.at;
+  const passed = position.at === null ? [] : store.advance(cursor, position.at);
   for (const { seq } of settled) store.pending.remove(cursor.number, seq);
-  const rows: RowSpan[] = [];
+  const rows: RowSpan[] = passed;
   for (const message of exhausted) {
     const row = store.log.at(message.seq)?.row;
     if (row !== undefined) rows.push(row);
@@ -75,13 +75,15 @@ export function take(store: Store, cursor: Cursor, now: number, limit: number): 
     giveUp(store, cursor, { ...message, error: message.error ?? how });
   }
   if (taken.entries.length > 0 || settled.length > 0) store.touch();
-  store.release(rows);
+  // What was just taken is not noted as out yet.
+  const own = new Set(taken.entries.map(({ row }) => row.from));
+  store.release(rows.filter(({ from }) => !own.has(from)));
   return taken;
 }
 
 function add(taken: Taken, { seq, message, row }: Logged, attempts: number): void {
   const bytes = message.body.byteLength;
-  taken.entries.push({ seq, attempts, bytes, row });
+  taken.entries.push({ seq, attempts, bytes, row, isPurged: false });
   taken.messages.push({ ...message, attempts });
   taken.bytes += bytes;
 }

@@ -15,8 +15,8 @@ export function owed(store: Store, cursor: Cursor): Total {
   const ahead = store.log.after(cursor.position);
   const pending = store.pending.total(cursor.number);
   const total = { count: ahead.count + pending.count, bytes: ahead.bytes + pending.bytes };
-  for (const { entries, bytes } of cursor.out) {
-    total.count += entries.length;
+  for (const { count, bytes } of cursor.out) {
+    total.count += count;
     total.bytes += bytes;
   }
   return total;
@@ -34,8 +34,8 @@ function held(store: Store): Total {
   const counted = new Set<number>();
   for (const cursor of store.cursors.values()) {
     for (const { entries } of cursor.out) {
-      for (const { seq, bytes } of entries) {
-        if (seq >= behind.seq || counted.has(seq)) continue;
+      for (const { seq, bytes, isPurged } of entries) {
+        if (isPurged || seq >= behind.seq || counted.has(seq)) continue;
         counted.add(seq);
         if (store.pending.hasAny({ from: seq, to: seq + 1 })) continue;
         total.count++;
@@ -60,13 +60,22 @@ export function backlogOf(store: Store): Backlog {
 
 export function backlogDetail(store: Store, now: number): BacklogDetail {
   const backlog = backlogOf(store);
-  const { out, later } = store.pending.split(now);
+  const split = store.pending.split(now);
   const flying = new Set<number>();
   for (const cursor of store.cursors.values()) {
-    for (const { entries } of cursor.flights) for (const { seq } of entries) flying.add(seq);
+    for (const { entries } of cursor.flights) {
+      for (const { seq, isPurged } of entries) if (!isPurged) flying.add(seq);
+    }
   }
-  const leasedCount = flying.size + out;
-  const delayedCount = store.delayed.totals.count + later;
+  // With several consumers, what is out with one may be pending for another.
+  for (const seq of store.cursors.size > 1 ? flying : []) {
+    const pending = store.pending.within({ from: seq, to: seq + 1 });
+    const later = pending.filter(({ due }) => due > now);
+    if (later.some(({ kind }) => kind !== WAITS)) split.out--;
+    else if (later.length > 0) split.later--;
+  }
+  const leasedCount = flying.size + split.out;
+  const delayedCount = store.delayed.totals.count + split.later;
   return { ...backlog, leasedCount, delayedCount, readyCount: Math.max(0, backlog.count - leasedCount - delayedCount) };
 }
 

@@ -1,23 +1,341 @@
 import { DurableObject } from "cloudflare:workers";
-import type { Env } from "../config.ts";
-import type { DurableQueueMethods } from "./queue-protocol.ts";
+import messages from "../../migrations/durable-queue/0001_messages.sql";
+import { readConfig, type Config, type Env } from "../config.ts";
+import type { QueueConfig } from "../contract/queue-config.ts";
+import { isQueueRefusal, refuseQueue, type QueueRefusal } from "../contract/queue-errors.ts";
+import { CallBudget } from "../delivery/call-budget.ts";
+import { deliver } from "../delivery/deliver.ts";
+import type { Cursor, Delivery } from "../durable/cursor.ts";
+import { Database } from "../durable/database.ts";
+import { Partition } from "../durable/partition.ts";
+import { DeadLetters } from "./dead-letters.ts";
+import { migrate } from "./migrate.ts";
+import { PullWaiters } from "./pull-waiters.ts";
+import type {
+  Backlog,
+  BacklogDetail,
+  ConsumerStatus,
+  DeadLetter,
+  DurableQueueMethods,
+  PackedMessages,
+  PartitionStatus,
+  PeekedMessage,
+  PulledMessage,
+  Settlement,
+  SettleOutcome,
+} from "./queue-protocol.ts";
+import { remoteDeclarations, remoteDurableQueue } from "./remote.ts";
+import { SendGate } from "./send-gate.ts";
+import { Wakes } from "./wakes.ts";
 
-function missing(): never {
-  throw new Error("durable queues are not there yet");
+/** Outgoing calls of one event, by plan: the platform's own limits, and something for the rest of the event. */
+const CALLS = { free: 40, paid: 900 };
+
+const NOTHING: BacklogDetail = {
+  count: 0,
+  bytes: 0,
+  oldestAt: null,
+  readyCount: 0,
+  delayedCount: 0,
+  leasedCount: 0,
+};
+
+/**
+ * One partition of a durable queue. This class only joins the parts: `Partition` decides what becomes of messages, `delivery`
+ * speaks to consumers, `Wakes` keeps the deadlines. Every change is one turn, whose writes are durable before anybody hears
+ * of it: the platform holds back replies and outgoing calls until then.
+ */
+export class DurableQueue extends DurableObject<Env> implements DurableQueueMethods {
+  readonly #config: Config;
+  readonly #queueId: string;
+  readonly #name: string;
+  readonly #db: Database;
+  readonly #wakes: Wakes;
+  readonly #budget: CallBudget;
+  readonly #deadLetters: DeadLetters;
+  readonly #pulls = new PullWaiters();
+  readonly #gate: SendGate<Backlog | QueueRefusal>;
+  /** null = not configured, or deleted. */
+  #partition: Partition | null = null;
+  #opening: Promise<Partition | null> | null = null;
+  #isResuming = false;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#config = readConfig(env);
+    const name = ctx.id.name ?? "";
+    const colon = name.indexOf(":");
+    this.#queueId = name.slice(0, colon);
+    this.#name = name.slice(colon + 1);
+    this.#db = new Database(ctx.storage.sql);
+    this.#budget = new CallBudget(CALLS[this.#config.plan]);
+    this.#wakes = new Wakes(ctx.storage, () => this.#turn(() => {}));
+    this.#gate = new SendGate(ctx.storage, (packed) => this.#store(packed));
+    this.#deadLetters = new DeadLetters(name, this.#budget, {
+      receive: (queueId, source, letters) => remoteDurableQueue(env, queueId, this.#name).receive(source, letters),
+      turn: (act) => this.#turn(act),
+    });
+    void ctx.blockConcurrencyWhile(async () => {
+      await this.#wakes.load();
+      const config = storedConfig(ctx.storage, this.#db);
+      if (config !== null) this.#start(config);
+    });
+  }
+
+  #start(config: QueueConfig): Partition {
+    migrate(this.ctx.storage, [messages]);
+    const effects = {
+      log: (event: string, details: Record<string, unknown>) =>
+        console.log({ event, queue: config.name, partition: this.#name, ...details }),
+    };
+    this.#partition = new Partition(this.#db, this.#name, config, Date.now(), effects);
+    return this.#partition;
+  }
+
+  /** The partition; null = its queue does not exist. */
+  #open(): Partition | null | Promise<Partition | null> {
+    return this.#partition ?? (this.#opening ??= this.#firstOpen().finally(() => (this.#opening = null)));
+  }
+
+  async #firstOpen(): Promise<Partition | null> {
+    const config = await remoteDeclarations(this.env).openPartition(this.#queueId, this.#name);
+    if (this.#partition !== null || config === null) return this.#partition;
+    const partition = this.#start(config);
+    writeConfig(this.#db, config);
+    return partition;
+  }
+
+  /** Everything that changes anything goes through here. */
+  #turn<T>(act: (partition: Partition, now: number) => T): T | null {
+    const partition = this.#partition;
+    if (partition === null) return null;
+    const now = Date.now();
+    try {
+      const result = act(partition, now);
+      const deliveries = partition.handOver(now, () => this.#budget.take());
+      partition.save();
+      for (const delivery of deliveries) void this.#deliver(partition, delivery);
+      this.#deadLetters.ship(partition, now);
+      this.#settle(partition, now);
+      return result;
+    } catch (error) {
+      // Memory and disk may disagree now: the object starts again from the disk.
+      console.error(error);
+      this.ctx.abort(`a turn of ${this.ctx.id.name} failed: ${String(error)}`);
+      throw error;
+    }
+  }
+
+  /** Sees to it that there will be a next turn. */
+  #settle(partition: Partition, now: number): void {
+    const times = [
+      partition.nextDeadline(now),
+      this.#deadLetters.deadline(partition),
+      this.#pulls.wake(partition, now),
+    ];
+    let isBusy = this.#deadLetters.isBusy;
+    for (const { flights } of partition.cursors) isBusy ||= flights.size > 0;
+    const deadline = times.reduce<number>((first, time) => Math.min(first, time ?? Infinity), Infinity);
+    if (this.#budget.isSpent && (isBusy || deadline <= now)) {
+      this.#resume();
+      isBusy = true;
+    }
+    const isWaiting = deadline === Infinity || this.#isResuming;
+    this.#wakes.settle(now, isWaiting ? undefined : deadline, isBusy);
+  }
+
+  /** This event has made as many calls as it may: another one goes on. */
+  #resume(): void {
+    if (this.#isResuming) return;
+    this.#isResuming = true;
+    const self = this.env.DURABLE_QUEUE.get(this.ctx.id) as unknown as { goOn(): Promise<void> };
+    self.goOn().catch((error: unknown) => console.error(error));
+  }
+
+  /** Called by this object itself. */
+  async goOn(): Promise<void> {
+    this.#isResuming = false;
+    this.#budget.refill();
+    this.#turn(() => {});
+  }
+
+  async #deliver(partition: Partition, { flight, messages: carried }: Delivery): Promise<void> {
+    const { push } = flight.cursor;
+    const batch = { queue: partition.config.name, metrics: partition.backlog(), messages: carried };
+    const verdict =
+      push === null
+        ? ({ kind: "unreachable", reason: "the consumer was removed" } as const)
+        : await deliver(push, this.env, batch);
+    if (this.#partition !== partition) return;
+    this.#turn((_, now) => partition.finish(flight, verdict, now));
+  }
+
+  override async alarm(): Promise<void> {
+    this.#wakes.rang();
+    this.#budget.refill();
+    // Not awaited: an alarm that takes long holds back the next one.
+    this.#turn(() => {});
+  }
+
+  async send(queue: string, packed: PackedMessages): Promise<Backlog | QueueRefusal> {
+    const partition = await this.#open();
+    if (partition === null || partition.config.name !== queue) return unknownQueue(queue);
+    return this.#gate.send(packed);
+  }
+
+  #store(packed: PackedMessages[]): Backlog | QueueRefusal {
+    const { queueMaxBytes } = this.#config;
+    const answer = this.#turn((partition, now): Backlog | QueueRefusal => {
+      const bytes = packed.reduce((sum, { bodies }) => sum + bodies.byteLength, 0);
+      const held = partition.storedBytes;
+      if (held + bytes > queueMaxBytes) {
+        return refuseQueue(
+          10251,
+          `the partition ${this.#name} holds ${held} bytes; with these ${bytes} it would pass its limit of ${queueMaxBytes}`,
+        );
+      }
+      partition.send(packed, now, () => this.#budget.take());
+      return partition.backlog();
+    });
+    return answer ?? unknownQueue(this.#queueId);
+  }
+
+  async receive(source: string, letters: DeadLetter[]): Promise<null | QueueRefusal> {
+    if ((await this.#open()) === null) return unknownQueue(this.#queueId);
+    return this.#turn((partition, now) => {
+      const bytes = letters.reduce((sum, { message }) => sum + message.body.byteLength, 0);
+      if (partition.storedBytes + bytes > this.#config.queueMaxBytes) {
+        return refuseQueue(10251, `the partition ${this.#name} of the dead-letter queue is full`);
+      }
+      partition.receive(source, letters, now);
+      return null;
+    });
+  }
+
+  async pull(
+    consumer: string | null,
+    limit: number,
+    visibilityTimeoutMs: number | null,
+  ): Promise<PulledMessage[] | QueueRefusal> {
+    const cursor = await this.#puller(consumer);
+    if (isQueueRefusal(cursor)) return cursor;
+    const timeoutMs =
+      visibilityTimeoutMs ?? (cursor.consumer?.type === "http_pull" ? cursor.consumer.visibilityTimeoutMs : 0);
+    return this.#turn((partition, now) => partition.pull(cursor, now, limit, timeoutMs)) ?? [];
+  }
+
+  async whenReady(consumer: string | null, waitMs: number): Promise<boolean | QueueRefusal> {
+    const cursor = await this.#puller(consumer);
+    if (isQueueRefusal(cursor)) return cursor;
+    const partition = this.#partition;
+    if (partition?.hasReady(cursor, Date.now()) === true) return true;
+    const waiting = this.#pulls.wait(cursor.number, waitMs);
+    this.#turn(() => {});
+    return waiting;
+  }
+
+  async #puller(consumer: string | null): Promise<Cursor | QueueRefusal> {
+    const partition = await this.#open();
+    if (partition === null) return unknownQueue(this.#queueId);
+    const { name, settings } = partition.config;
+    if (settings.deliveryPaused) return refuseQueue(10252, `delivery of ${name} is paused, and with it pulling`);
+    const pulling = [...partition.cursors].filter((cursor) => cursor.consumer?.type === "http_pull");
+    const [cursor, ...others] = consumer === null ? pulling : pulling.filter((one) => one.consumer?.name === consumer);
+    if (cursor !== undefined && others.length === 0) return cursor;
+    const names = pulling.map((one) => one.consumer?.name).join(", ");
+    if (names === "") return refuseQueue(10404, `${name} has no pull consumer; add one of type "http_pull" first`);
+    if (consumer === null) return refuseQueue(10400, `${name} has several pull consumers; name one of them: ${names}`);
+    return refuseQueue(10404, `${name} has no pull consumer ${JSON.stringify(consumer)}; there are: ${names}`);
+  }
+
+  async settle(settlements: Settlement[]): Promise<SettleOutcome[]> {
+    await this.#open();
+    const act = (partition: Partition, now: number) => settlements.map((one) => partition.settle(one, now));
+    return this.#turn(act) ?? settlements.map(() => "unknown");
+  }
+
+  async configure(config: QueueConfig): Promise<void> {
+    const known = this.#partition?.config.version ?? -1;
+    if (config.version < known) return;
+    if (this.#partition === null) this.#start(config);
+    writeConfig(this.#db, config);
+    this.#turn((partition, now) => partition.configure(config, now));
+    this.#pulls.clear();
+  }
+
+  async destroy(): Promise<void> {
+    this.#partition = null;
+    this.#pulls.clear();
+    this.#wakes.stop();
+    await this.ctx.storage.deleteAlarm();
+    await this.ctx.storage.deleteAll();
+  }
+
+  async backlog(): Promise<BacklogDetail> {
+    return (await this.#open())?.backlogDetail(Date.now()) ?? NOTHING;
+  }
+
+  async status(): Promise<PartitionStatus> {
+    const partition = await this.#open();
+    const { expired = 0, exhausted = 0, purged = 0, deadLettered = 0 } = partition?.counters ?? {};
+    return {
+      ...(partition?.backlogDetail(Date.now()) ?? NOTHING),
+      partition: this.#name,
+      nextAlarmAt: this.#wakes.alarmAt,
+      rowsWritten: this.#db.rowsWritten + this.#wakes.alarmsSet,
+      consumers: partition === null ? [] : [...statusesOf(partition)],
+      dropped: { expired, exhausted, purged },
+      deadLettered,
+    };
+  }
+
+  async peek(limit: number): Promise<PeekedMessage[]> {
+    return (await this.#open())?.peek(Date.now(), limit) ?? [];
+  }
+
+  async purgeRefs(refs: string[]): Promise<string[]> {
+    await this.#open();
+    return this.#turn((partition, now) => refs.filter((ref) => !partition.purgeOne(ref, now))) ?? refs;
+  }
+
+  async purge(): Promise<number> {
+    await this.#open();
+    return this.#turn((partition) => partition.purge()) ?? 0;
+  }
 }
 
-/** One partition of a durable queue. */
-export class DurableQueue extends DurableObject<Env> implements DurableQueueMethods {
-  async configure() {}
-  async destroy() {}
-  send = missing;
-  receive = missing;
-  pull = missing;
-  whenReady = missing;
-  settle = missing;
-  backlog = missing;
-  status = missing;
-  peek = missing;
-  purgeRefs = missing;
-  purge = missing;
+function* statusesOf(partition: Partition): Generator<ConsumerStatus> {
+  for (const cursor of partition.cursors) {
+    const { consumer, flights, last, failures, retryAt } = cursor;
+    if (consumer === null) continue;
+    yield {
+      consumerId: consumer.consumerId,
+      name: consumer.name,
+      backlogCount: partition.owed(cursor),
+      batchesOut: flights.size,
+      lastDeliveryAt: last?.at ?? null,
+      lastOutcome: last?.outcome ?? null,
+      lastError: last?.error ?? null,
+      retryAt: failures > 0 ? retryAt : null,
+      deadLettersWaiting: partition.lettersWaiting(cursor),
+    };
+  }
+}
+
+function unknownQueue(queue: string): QueueRefusal {
+  return refuseQueue(10104, `there is no queue ${JSON.stringify(queue)} here`);
+}
+
+function storedConfig(storage: DurableObjectStorage, db: Database): QueueConfig | null {
+  // An object that was never configured has no tables, and shall not get any from being asked.
+  if (storage.kv.get("schema") === undefined) return null;
+  const row = db.first<{ json: string }>("SELECT json FROM config");
+  return row === undefined ? null : (JSON.parse(row.json) as QueueConfig);
+}
+
+function writeConfig(db: Database, config: QueueConfig): void {
+  db.run(
+    "INSERT INTO config (id, json) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET json = excluded.json",
+    JSON.stringify(config),
+  );
 }

@@ -37,6 +37,7 @@ export class PullWaiters {
 
   /** Everybody looks again for themselves. */
   clear(): void {
-    for (const { resolve } of [...this.#waiters]) resolve(true);
+    // Deleting what was visited does no harm to the iteration of a Set.
+    for (const { resolve } of this.#waiters) resolve(true);
   }
 }

@@ -101,6 +101,8 @@ export interface ConsumerStatus {
 export interface PartitionStatus extends BacklogDetail {
   partition: string;
   nextAlarmAt: number | null;
+  /** Rows written since the object was last started: what storage costs. */
+  rowsWritten: number;
   consumers: ConsumerStatus[];
   /** Messages since the partition was made, kept over restarts. */
   dropped: { expired: number; exhausted: number; purged: number };

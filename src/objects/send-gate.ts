@@ -41,11 +41,14 @@ export class SendGate<Answer> {
       for (const { reject } of waiting) reject(error);
       return;
     }
+    void this.#flushed();
+  }
+
+  async #flushed(): Promise<void> {
     this.#isFlushing = true;
     // A flush that fails takes the object down with it, and with that everybody who waits here.
-    void this.#storage.sync().then(() => {
-      this.#isFlushing = false;
-      if (this.#waiting.length > 0) this.#flush();
-    });
+    await this.#storage.sync();
+    this.#isFlushing = false;
+    if (this.#waiting.length > 0) this.#flush();
   }
 }
