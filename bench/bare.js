@@ -20,11 +20,34 @@ export class Bare extends DurableObject {
   }
 }
 
+/** What it costs at least to keep a message: one row for each request. */
+export class Table extends DurableObject {
+  #sql = this.ctx.storage.sql;
+
+  constructor(ctx, env) {
+    super(ctx, env);
+    this.#sql.exec("CREATE TABLE IF NOT EXISTS bodies (id INTEGER PRIMARY KEY, body TEXT NOT NULL)");
+  }
+
+  insert(body) {
+    this.#sql.exec("INSERT INTO bodies (body) VALUES (?)", body);
+  }
+
+  clear() {
+    this.#sql.exec("DELETE FROM bodies");
+  }
+}
+
 const HEADERS = { "content-type": "application/json" };
 
 export default {
   async fetch(request, env) {
     const { pathname } = new URL(request.url);
+    const table = env.TABLE.getByName("bare");
+    if (pathname === "/insert" || pathname === "/clear") {
+      await (pathname === "/insert" ? table.insert(await request.text()) : table.clear());
+      return new Response("{}", { status: 201, headers: HEADERS });
+    }
     const object = env.BARE.getByName("bare");
     if (pathname === "/echo") return new Response(await object.echo(await request.text()), { headers: HEADERS });
     if (pathname === "/park") return new Response(await object.park(), { headers: HEADERS });

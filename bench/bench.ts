@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Row } from "./table.ts";
-import { buildBroker, startWorkerd, type Build, type Workerd } from "./workerd.ts";
+import { buildBroker, buildOf, startWorkerd, type Build, type Workerd } from "./workerd.ts";
 
 /** What a scenario works with. */
 export interface Bench {
@@ -10,6 +10,8 @@ export interface Bench {
   some(count: number): number;
   broker: Workerd;
   bare: Workerd;
+  /** What the broker is built to. */
+  build: Build;
   /** A broker of one's own, with other vars. */
   start(vars: Record<string, number>): Promise<Workerd>;
   report(row: Row): void;
@@ -28,6 +30,7 @@ export async function prepare(quick: boolean, report: (row: Row) => void): Promi
     some: (count) => (quick ? Math.ceil(count / 4) : count),
     broker: await start({}),
     bare: await startWorkerd({ build: bareOf(build) }),
+    build,
     start,
     report,
   };
@@ -36,5 +39,5 @@ export async function prepare(quick: boolean, report: (row: Row) => void): Promi
 /** The reference runs on the same runtime, with the same date and flags. */
 function bareOf(build: Build): Build {
   const path = join(import.meta.dirname, "bare.js");
-  return { ...build, modules: [{ name: "bare.js", path, type: "esModule" }], objects: { BARE: "Bare" }, vars: {} };
+  return buildOf(path, build, { objects: { BARE: "Bare", TABLE: "Table" } });
 }

@@ -1,8 +1,9 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Bench, Scenario } from "../bench.ts";
 import { Connection, post } from "../client.ts";
 import { interleave } from "../measure.ts";
+import { residentMegabytes } from "../memory.ts";
 import { ack, freshQueues, metrics, pop, push } from "../requests.ts";
 import type { Workerd } from "../workerd.ts";
 
@@ -39,14 +40,14 @@ async function leftovers(bench: Bench): Promise<void> {
   const broker = await bench.start({ EPHEMERAL_IMPLICIT_IDLE_S: IDLE_S });
   // Every owner is awake and has its file before the counting begins.
   await askAll(broker, bench.some(2000), true);
-  const before = { megabytes: await residentMegabytes(broker), files: await files(broker) };
+  const before = { megabytes: await residentMegabytes(broker.pid), files: await files(broker) };
   const count = bench.some(INBOXES);
   await askAll(broker, count, true);
-  const used = await residentMegabytes(broker);
+  const used = await residentMegabytes(broker.pid);
   const note = (await collected(broker)) ? "" : "not all of them are collected";
   // V8 gives memory back when it is at work.
   await askAll(broker, bench.some(2000), false);
-  const left = await residentMegabytes(broker);
+  const left = await residentMegabytes(broker.pid);
   const unit = "MB of workerd, reference: before";
   bench.report({ name: `memory after ${count} fresh inboxes`, figure: used, reference: before.megabytes, unit });
   bench.report({ name: "memory once they are collected", figure: left, reference: before.megabytes, unit, note });
@@ -76,11 +77,6 @@ async function collected(broker: Workerd): Promise<boolean> {
   } finally {
     connection.close();
   }
-}
-
-async function residentMegabytes({ pid }: Workerd): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? NaN) / 1024;
 }
 
 async function files({ dir }: Workerd): Promise<number> {
