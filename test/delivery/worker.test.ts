@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { MAX_HANDLER_MS } from "../../src/contract/queue-limits.ts";
 import type { Step } from "./consumers/script.ts";
 import { deliver, deliverMessages, seen, SENT_AT, words } from "./support.ts";
 
@@ -171,6 +172,30 @@ it("hears with the helper what is decided in waitUntil, and that it failed", asy
 
 it("does not wait for what an unmodified handler does in waitUntil", async () => {
   expect(words(await deliver("OBJECT", 2, [["background"], ["wait", 30], ["retry", 1]]))).toEqual(["ack", "ack"]);
+});
+
+it("gives a handler a quarter of an hour, and takes nothing from it after that", async () => {
+  const log = vi.spyOn(console, "error").mockImplementation(() => {});
+  for (const binding of ["OBJECT", "WRAPPED"]) {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const delivery = deliver(binding, 3, [
+      ["ack", 0],
+      ["wait", 300],
+      ["ack", 1],
+    ]);
+    await scheduler.wait(100);
+    vi.advanceTimersByTime(MAX_HANDLER_MS - 1);
+    await scheduler.wait(10);
+    vi.advanceTimersByTime(1);
+    const verdict = await delivery;
+    vi.useRealTimers();
+    // The acks of an unmodified handler have arrived by then; those of the helper come with its answer.
+    expect(words(verdict)).toEqual(binding === "OBJECT" ? ["ack", "retry", "retry"] : ["retry", "retry", "retry"]);
+    expect(verdict).toHaveProperty("error", "the handler ran longer than 15 minutes");
+    await vi.waitFor(async () => expect(await seen(binding)).toMatchObject({ ended: true }));
+  }
+  await scheduler.wait(50);
+  expect(log).not.toHaveBeenCalled();
 });
 
 it("waits for every function of a consumer one of whose calls once came after the end", async () => {
