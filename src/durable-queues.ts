@@ -154,7 +154,7 @@ export class DurableQueues {
       const { messages, failure } = await this.#pullOnce(resolved.queueId, partitions, request);
       if (messages.length > 0) return messages;
       const leftMs = until - Date.now();
-      const isOver = leftMs <= 0 || signal?.aborted === true || this.#callsLeft <= 3 * partitions.length;
+      const isOver = leftMs <= 0 || signal?.aborted === true || this.#callsLeft <= roundOf(partitions);
       if (failure !== null && (isOver || !failure.retryable || failure.code === 10252)) throw failure;
       if (isOver) return [];
       if (failure !== null) await scheduler.wait(Math.min(leftMs, RETRY_MS));
@@ -231,6 +231,11 @@ export class DurableQueues {
       throw new QueueError(15001, `the object that holds this queue could not be asked: ${reason}`);
     }
   }
+}
+
+/** The calls of one more round of a waiting pull, and of looking at the backlog after it. */
+function roundOf({ length }: readonly string[]): number {
+  return 3 * length + 2;
 }
 
 /** A name in a client's text is believed only when there is such a partition: asking an object would make it. */

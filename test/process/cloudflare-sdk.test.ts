@@ -145,3 +145,15 @@ it("manages consumers, and messages reach the Worker of one", async () => {
   expect(await consumers.delete(consumer_id, { account_id, queue_id })).toMatchObject({ success: true });
   expect(await refusal(consumers.get(consumer_id, { account_id, queue_id }))).toEqual([404, 10_404]);
 });
+
+it("hears that a partition is full, and what its bound is", async () => {
+  const small = await startWorkerd({ build: await buildBroker(), vars: { QUEUE_MAX_BYTES: 10 } });
+  const full = new Cloudflare({ baseURL: `${small.url}/client/v4`, apiToken: "any", maxRetries: 0 });
+  const { queue_id: id = "" } = await full.queues.create({ account_id, queue_name: "small" });
+  await full.queues.messages.push(id, { account_id, body: "12345678", content_type: "text" });
+  const one = full.queues.messages.push(id, { account_id, body: "123", content_type: "text" });
+  await expect(one).rejects.toThrow("10");
+  expect(await refusal(one)).toEqual([429, 10_251]);
+  await full.queues.messages.push(id, { account_id, body: "12", content_type: "text" });
+  await small.stop();
+});

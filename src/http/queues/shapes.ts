@@ -82,8 +82,19 @@ export function statusShape({ partitions, unreachable }: QueueStatus, now: numbe
       purged: total(({ dropped }) => dropped.purged),
     },
     dead_lettered: total(({ deadLettered }) => deadLettered),
+    ...lastDelivery(partitions.flatMap(({ consumers }) => consumers)),
     partitions: partitions.map(partitionShape),
     unreachable,
+  };
+}
+
+/** The latest one of all partitions and consumers. */
+function lastDelivery(consumers: readonly ConsumerStatus[]) {
+  const [latest] = consumers.toSorted((a, b) => (b.lastDeliveryAt ?? 0) - (a.lastDeliveryAt ?? 0));
+  return {
+    last_delivery: isoOr(latest?.lastDeliveryAt ?? null),
+    last_outcome: latest?.lastOutcome ?? null,
+    last_error: latest?.lastError ?? null,
   };
 }
 
