@@ -18,10 +18,13 @@ function broker(owners: number, exclude: string[] = []) {
   };
 }
 
-/** What is behind a service binding that only has to be there. */
-function unused(): Response {
-  return new Response(null, { status: 501 });
-}
+/** A consumer Worker that only has to be there. */
+const idle = {
+  name: "idle",
+  modules: true as const,
+  script: "export default { async queue() {} }",
+  compatibilityDate: "2026-10-28",
+};
 
 /** How property tests are to run: the Workers runtime sees only what it is given of the environment. */
 function wanted(): Record<string, string> {
@@ -48,8 +51,8 @@ export default defineConfig({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {
               bindings: { AUTH: "off" },
-              // Consumers to declare: nothing is delivered to them here.
-              serviceBindings: { ORDERS_WORKER: unused, MAIL: unused },
+              serviceBindings: { ORDERS_WORKER: idle.name, MAIL: idle.name },
+              workers: [idle],
             },
           }),
         ],
