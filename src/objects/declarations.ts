@@ -162,10 +162,7 @@ export class Declarations extends DurableObject<Env> {
   }
 
   replaceConsumer(nameOrId: string, consumerId: string, draft: ConsumerDraft): Promise<Answer<ConsumerRecord>> {
-    return this.#change(() => {
-      const queue = this.#queues.get(nameOrId);
-      return this.#consumers.replace(queue, this.#consumers.get(queue, consumerId), draft);
-    });
+    return this.#change(() => this.#consumers.replace(this.#queues.get(nameOrId), consumerId, draft));
   }
 
   deleteConsumer(nameOrId: string, consumerId: string): Promise<Answer<ConsumerRecord>> {

@@ -62,7 +62,7 @@ export class Manifests {
     this.#refuseHeld(worker, held, draft);
     const isNew = held.declaredBy !== worker || !isSame(held.config, draft);
     if (held.declaredBy !== worker) this.#consumers.adopt(held, worker);
-    return { record: this.#consumers.replace(queue, { ...held, declaredBy: worker }, draft), isNew };
+    return { record: this.#consumers.replace(queue, held.config.consumerId, draft), isNew };
   }
 
   /** A consumer belongs to whoever declared it first; one that was declared by itself, to the Worker that it calls. */

@@ -85,20 +85,15 @@ export class QueueConsumers {
   }
 
   /** Gives a consumer other settings; its place in the queue stays. */
-  replace(
-    queue: QueueRow,
-    { config: { consumerId, name }, declaredBy }: ConsumerRecord,
-    draft: ConsumerDraft,
-  ): ConsumerRecord {
+  replace(queue: QueueRow, consumerId: string, draft: ConsumerDraft): ConsumerRecord {
     const before = this.get(queue, consumerId);
     if (isSame(before.config, draft)) return before;
-    if (name !== draft.name) this.#refuseTaken(queue, draft.name);
+    if (before.config.name !== draft.name) this.#refuseTaken(queue, draft.name);
     this.#db.run(
-      "UPDATE consumers SET name = ?, dead_letter_queue = ?, config = ?, declared_by = ? WHERE consumer_id = ?",
+      "UPDATE consumers SET name = ?, dead_letter_queue = ?, config = ? WHERE consumer_id = ?",
       draft.name,
       this.#deadLetterQueue(queue, draft),
       configOf(draft, before.config),
-      declaredBy,
       consumerId,
     );
     this.#queues.bump(queue.queue_id);
