@@ -27,6 +27,8 @@ function worker(name: string, compatibilityDate: string, more: string[] = []) {
 
 /** The Workers that batches are delivered to in the tests of delivery, old and new. */
 export const consumers = {
+  // Small enough to be filled.
+  bindings: { AUTH: "off", QUEUE_MAX_BYTES: 100_000 },
   workers: [worker("object", "2022-06-01"), worker("class", "2024-06-01"), worker("wrapped", "2026-10-28", HELPER)],
   serviceBindings: {
     OBJECT: "object",
