@@ -31,7 +31,6 @@ interface CursorState {
   /** Batches that wait for somebody to be reached, with attempts as if they had been. */
   held: Run[][];
   failures: number;
-  retryAt: number;
 }
 
 /** Messages that follow each other; this delivery counts among the attempts. */
@@ -57,17 +56,17 @@ export function writeState(db: Database, state: State): void {
 }
 
 export function cursorState(cursor: Cursor): CursorState {
-  const { number, consumerId, position, nextDead, last, failures, retryAt } = cursor;
+  const { number, consumerId, position, nextDead, last, failures } = cursor;
   const out = Array.from(cursor.flights).flatMap(runsOf);
   const held = cursor.held.map(runsOf);
-  return { number, consumerId, ...position, nextDead, last, out, held, failures, retryAt };
+  return { number, consumerId, ...position, nextDead, last, out, held, failures };
 }
 
 export function cursorOf({ number, consumerId, seq, bytes, nextDead, ...rest }: CursorState): Cursor {
   const cursor = new Cursor(number, consumerId, { seq, bytes }, nextDead);
   cursor.last = rest.last;
+  // A start may be that of a deploy which has bound the consumer at last: it is tried at once.
   cursor.failures = rest.failures;
-  cursor.retryAt = rest.retryAt;
   return cursor;
 }
 
