@@ -1,6 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import messages from "../../migrations/durable-queue/0001_messages.sql";
-import { readConfig, type Config, type Env } from "../config.ts";
+import { CALLS_PER_EVENT, readConfig, type Config, type Env } from "../config.ts";
 import type { QueueConfig } from "../contract/queue-config.ts";
 import { isQueueRefusal, refuseQueue, type QueueRefusal } from "../contract/queue-errors.ts";
 import { CallBudget } from "../delivery/call-budget.ts";
@@ -27,9 +27,6 @@ import type {
 import { remoteDeclarations, remoteDurableQueue } from "./remote.ts";
 import { SendGate } from "./send-gate.ts";
 import { Wakes } from "./wakes.ts";
-
-/** Outgoing calls of one event, by plan: the platform's own limits, and something for the rest of the event. */
-const CALLS = { free: 40, paid: 900 };
 
 const NOTHING: BacklogDetail = {
   count: 0,
@@ -59,6 +56,8 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
   #partition: Partition | null = null;
   #opening: Promise<Partition | null> | null = null;
   #isResuming = false;
+  /** Ids are never used again: what was deleted stays so. */
+  #isDeleted = false;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -68,7 +67,7 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
     this.#queueId = name.slice(0, colon);
     this.#name = name.slice(colon + 1);
     this.#db = new Database(ctx.storage.sql);
-    this.#budget = new CallBudget(CALLS[this.#config.plan]);
+    this.#budget = new CallBudget(CALLS_PER_EVENT[this.#config.plan]);
     this.#wakes = new Wakes(ctx.storage, () => this.#turn(() => {}));
     this.#gate = new SendGate(ctx.storage, (packed) => this.#store(packed));
     this.#deadLetters = new DeadLetters(name, this.#budget, {
@@ -78,7 +77,10 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
     void ctx.blockConcurrencyWhile(async () => {
       await this.#wakes.load();
       const config = storedConfig(ctx.storage, this.#db);
-      if (config !== null) this.#start(config);
+      if (config === null) return;
+      this.#start(config);
+      // Whatever has woken it: what became due meanwhile goes on, and an alarm that was lost is set again.
+      this.#turn(() => {});
     });
   }
 
@@ -99,7 +101,8 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
 
   async #firstOpen(): Promise<Partition | null> {
     const config = await remoteDeclarations(this.env).openPartition(this.#queueId, this.#name);
-    if (this.#partition !== null || config === null) return this.#partition;
+    // The queue may have been deleted, or configured, while it was asked for.
+    if (this.#isDeleted || this.#partition !== null || config === null) return this.#partition;
     const partition = this.#start(config);
     writeConfig(this.#db, config);
     return partition;
@@ -256,7 +259,7 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
 
   async configure(config: QueueConfig): Promise<void> {
     const known = this.#partition?.config.version ?? -1;
-    if (config.version < known) return;
+    if (config.version < known || this.#isDeleted) return;
     if (this.#partition === null) this.#start(config);
     writeConfig(this.#db, config);
     this.#turn((partition, now) => partition.configure(config, now));
@@ -264,6 +267,7 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
   }
 
   async destroy(): Promise<void> {
+    this.#isDeleted = true;
     this.#partition = null;
     this.#pulls.clear();
     this.#wakes.stop();
@@ -316,7 +320,7 @@ function* statusesOf(partition: Partition): Generator<ConsumerStatus> {
       lastDeliveryAt: last?.at ?? null,
       lastOutcome: last?.outcome ?? null,
       lastError: last?.error ?? null,
-      retryAt: failures > 0 ? retryAt : null,
+      retryAt: failures > 0 && retryAt > 0 ? retryAt : null,
       deadLettersWaiting: partition.lettersWaiting(cursor),
     };
   }

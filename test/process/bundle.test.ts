@@ -3,9 +3,9 @@ import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { buildBroker } from "../../bench/workerd.ts";
 
-it("the Worker builds for deployment and stays under 60 KB gzipped", async () => {
+it("the Worker builds for deployment and stays under 110 KB gzipped", async () => {
   const { modules } = await buildBroker();
   const texts = await Promise.all(modules.map(({ path }) => readFile(path)));
   const bytes = texts.reduce((sum, text) => sum + gzipSync(text).byteLength, 0);
-  expect(bytes).toBeLessThanOrEqual(60 * 1024);
+  expect(bytes).toBeLessThanOrEqual(110 * 1024);
 });
