@@ -1,0 +1,90 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+
+/** An example as a reader of it runs it: `npm start` in its folder, on a port of its own. */
+export class Example {
+  readonly url: string;
+  readonly #child: ChildProcess;
+  readonly #dir: string;
+  #said = "";
+
+  private constructor(child: ChildProcess, port: number, dir: string) {
+    this.#child = child;
+    this.#dir = dir;
+    this.url = `http://127.0.0.1:${port}`;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding("utf8").on("data", (text: string) => {
+        this.#said += text;
+      });
+    }
+  }
+
+  /** Resolves once it says `ready`. */
+  static async start(folder: string, ready: string): Promise<Example> {
+    const port = await freePort();
+    const dir = await mkdtemp(join(tmpdir(), "waggle-example-"));
+    const args = ["start", "--", "--port", String(port), "--persist-to", dir];
+    const child = spawn("npm", args, { cwd: join(ROOT, folder), detached: true, stdio: "pipe" });
+    const example = new Example(child, port, dir);
+    try {
+      await example.says(ready, 40_000);
+    } catch (error) {
+      await example.stop();
+      throw error;
+    }
+    return example;
+  }
+
+  /** Resolves once it has written this. */
+  async says(text: string, ms = 15_000): Promise<void> {
+    const until = Date.now() + ms;
+    while (!this.#said.includes(text)) {
+      if (this.#child.exitCode !== null || Date.now() > until) throw new Error(`no ${text} in:\n${this.#said}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  /** How often it has written this. */
+  times(text: string): number {
+    return this.#said.split(text).length - 1;
+  }
+
+  async get(path: string): Promise<string> {
+    const response = await fetch(this.url + path);
+    return response.text();
+  }
+
+  /** The result of a call of Waggle's API. */
+  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const init: RequestInit = { method };
+    if (body !== undefined) init.body = JSON.stringify(body);
+    const response = await fetch(`${this.url}/api/v1/${path}`, init);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return JSON.parse(text) as T;
+  }
+
+  async stop(): Promise<void> {
+    const { pid, exitCode } = this.#child;
+    if (pid !== undefined && exitCode === null) {
+      const ended = new Promise((resolve) => this.#child.once("exit", resolve));
+      // npm, wrangler and workerd are one process group.
+      process.kill(-pid, "SIGTERM");
+      await ended;
+    }
+    await rm(this.#dir, { recursive: true, force: true });
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
