@@ -1,12 +1,12 @@
 import { afterEach, expect, it } from "vitest";
-import { Example } from "./npm-start.ts";
+import { Dev } from "./wrangler-dev.ts";
 import { eventually } from "./support.ts";
 
 interface Peeked {
   result: { messages: { body: string; attempts: number; metadata: Record<string, unknown> }[] };
 }
 
-let example: Example | null = null;
+let example: Dev | null = null;
 
 afterEach(async () => {
   await example?.stop();
@@ -14,13 +14,13 @@ afterEach(async () => {
 });
 
 /** The JSON bodies that wait in a queue. */
-async function waiting(started: Example, queue: string): Promise<unknown[]> {
+async function waiting(started: Dev, queue: string): Promise<unknown[]> {
   const { result } = await started.call<Peeked>("POST", `queues/${queue}/messages/peek`);
   return result.messages.map(({ body }) => JSON.parse(Buffer.from(body, "base64").toString()) as unknown);
 }
 
 it("orders: an untouched producer and consumer, with a delayed retry and a dead letter", async () => {
-  const orders = (example = await Example.start("examples/orders", "Everything is declared."));
+  const orders = (example = await Dev.example("examples/orders"));
   for (const item of ["book", "map", "unicorn"]) expect(await orders.get(`/?item=${item}`)).toBe(`ordered: ${item}\n`);
   await orders.says("shipped: book, at delivery 1");
   await orders.says("map is out of stock, again in 2 s");
@@ -34,7 +34,7 @@ it("orders: an untouched producer and consumer, with a delayed retry and a dead 
 });
 
 it("bridge: from real Cloudflare Queues into a durable and an ephemeral queue", async () => {
-  const bridge = (example = await Example.start("examples/bridge", "Everything is declared."));
+  const bridge = (example = await Dev.example("examples/bridge"));
   expect(await bridge.get("/?item=book")).toBe("ordered: book\n");
   await eventually(async () => {
     const { result } = await bridge.call<Peeked>("POST", "queues/orders/messages/peek");

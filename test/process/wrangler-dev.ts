@@ -6,8 +6,8 @@ import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
-/** An example as a reader of it runs it: `npm start` in its folder, on a port of its own. */
-export class Example {
+/** `wrangler dev`, on a port and with a state of its own. */
+export class Dev {
   readonly url: string;
   readonly #child: ChildProcess;
   readonly #dir: string;
@@ -24,20 +24,31 @@ export class Example {
     }
   }
 
-  /** Resolves once it says `ready`. */
-  static async start(folder: string, ready: string): Promise<Example> {
+  /** An example as a reader of it runs it: `npm start` in its folder. Resolves once all of it is declared. */
+  static example(folder: string): Promise<Dev> {
+    return Dev.#start("npm", ["start", "--"], join(ROOT, folder), {}, "Everything is declared.");
+  }
+
+  /** The Workers of some `wrangler.toml`s. Processes see each other if `env` names the same `WRANGLER_REGISTRY_PATH`. */
+  static wrangler(folder: string, configs: string[], env: Record<string, string>): Promise<Dev> {
+    const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
+    const args = [wrangler, "dev", "--inspector-port", "0", ...configs.flatMap((config) => ["-c", config])];
+    return Dev.#start(process.execPath, args, folder, env, "Ready on");
+  }
+
+  static async #start(command: string, args: string[], cwd: string, env: Record<string, string>, ready: string) {
     const port = await freePort();
-    const dir = await mkdtemp(join(tmpdir(), "waggle-example-"));
-    const args = ["start", "--", "--port", String(port), "--persist-to", dir];
-    const child = spawn("npm", args, { cwd: join(ROOT, folder), detached: true, stdio: "pipe" });
-    const example = new Example(child, port, dir);
+    const dir = await mkdtemp(join(tmpdir(), "waggle-dev-"));
+    const all = [...args, "--port", String(port), "--persist-to", dir];
+    const child = spawn(command, all, { cwd, env: { ...process.env, ...env }, detached: true, stdio: "pipe" });
+    const dev = new Dev(child, port, dir);
     try {
-      await example.says(ready, 40_000);
+      await dev.says(ready, 40_000);
     } catch (error) {
-      await example.stop();
+      await dev.stop();
       throw error;
     }
-    return example;
+    return dev;
   }
 
   /** Resolves once it has written this. */
@@ -59,7 +70,7 @@ export class Example {
     return response.text();
   }
 
-  /** The result of a call of Waggle's API. */
+  /** The answer of a call of Waggle's API. */
   async call<T>(method: string, path: string, body?: unknown): Promise<T> {
     const init: RequestInit = { method };
     if (body !== undefined) init.body = JSON.stringify(body);
