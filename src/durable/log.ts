@@ -272,6 +272,10 @@ export class Log {
     return first === undefined ? { ...this.tail } : { seq: first.seq, bytes: first.bytes };
   }
 
+  get isEmpty(): boolean {
+    return this.#db.first("SELECT 1 AS one FROM log LIMIT 1") === undefined;
+  }
+
   /** When the oldest message was sent. */
   get oldestSentAt(): number | null {
     return this.#db.first<{ sent_at: number }>("SELECT sent_at FROM log ORDER BY seq LIMIT 1")?.sent_at ?? null;

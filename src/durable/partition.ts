@@ -82,7 +82,13 @@ export class Partition {
     const receiver = waiting !== null && mayStart() ? waiting : null;
     const row = this.#store.log.append(entry, now, receiver?.number ?? null);
     if (receiver !== null) this.#leaving.push(handOverInserted(this.#store, receiver, entry, row));
-    if (this.#expireAt === null) this.#expireAt = expiryOf(this.#store, now);
+    this.#noteArrivals(now);
+  }
+
+  /** The first message of an empty log, which may have been a delayed one, says when there is something to drop. */
+  #noteArrivals(now: number): void {
+    if (this.#store.log.isEmpty) this.#expireAt = null;
+    else if (this.#expireAt === null) this.#expireAt = expiryOf(this.#store, now);
   }
 
   /** Bodies that are stored. */
@@ -95,7 +101,9 @@ export class Partition {
     this.#expire(now);
     const leaving = this.#leaving;
     this.#leaving = [];
-    return [...leaving, ...handOver(this.#store, now, mayStart)];
+    const deliveries = handOver(this.#store, now, mayStart);
+    this.#noteArrivals(now);
+    return leaving.length === 0 ? deliveries : [...leaving, ...deliveries];
   }
 
   #expire(now: number): void {
@@ -113,7 +121,9 @@ export class Partition {
 
   pull(cursor: Cursor, now: number, limit: number, visibilityTimeoutMs: number): PulledMessage[] {
     this.#expire(now);
-    return pull(this.#store, cursor, this.#name, now, limit, visibilityTimeoutMs);
+    const pulled = pull(this.#store, cursor, this.#name, now, limit, visibilityTimeoutMs);
+    this.#noteArrivals(now);
+    return pulled;
   }
 
   /** Whether a pull would get something. */

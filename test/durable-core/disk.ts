@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import messages from "../../migrations/durable-queue/0001_messages.sql";
-import type { ConsumerConfig, QueueConfig } from "../../src/contract/queue-config.ts";
+import type { ConsumerConfig, PullConsumer, QueueConfig, WorkerConsumer } from "../../src/contract/queue-config.ts";
 import { Database } from "../../src/durable/database.ts";
 import { packMessages, type Draft } from "../../src/durable/content.ts";
 import type { PackedMessages } from "../../src/objects/queue-protocol.ts";
@@ -51,7 +51,7 @@ export class Disk {
   }
 }
 
-export const WORKER: ConsumerConfig = {
+export const WORKER: WorkerConsumer = {
   type: "worker",
   consumerId: "a".repeat(32),
   name: "worker",
@@ -65,7 +65,7 @@ export const WORKER: ConsumerConfig = {
   maxWaitMs: 0,
 };
 
-export const PULL: ConsumerConfig = {
+export const PULL: PullConsumer = {
   type: "http_pull",
   consumerId: "b".repeat(32),
   name: "pull",

@@ -295,9 +295,9 @@ export class Run {
     this.#leases.splice(this.#leases.indexOf(lease), 1);
     const by = this.#held.get(lease.message);
     const owed = by?.get(lease.consumer);
-    const isThere = owed !== undefined && owed.attempts > 0 && owed.state !== "dead";
-    expect(outcomes, `message ${lease.message}`).toEqual([isThere ? (retry ? "retried" : "acked") : "unknown"]);
-    if (by === undefined || owed === undefined || !isThere) return;
+    const wasThere = owed !== undefined && owed.attempts > 0 && owed.state !== "dead";
+    expect(outcomes, `message ${lease.message}`).toEqual([wasThere ? (retry ? "retried" : "acked") : "unknown"]);
+    if (by === undefined || owed === undefined || !wasThere) return;
     if (retry) this.#retried(lease.consumer, owed);
     else by.delete(lease.consumer);
     this.#forgetSettled(lease.message);
