@@ -56,8 +56,8 @@ export class Bench {
     return this.handOver();
   }
 
-  sendAll(...bodies: unknown[]): Delivery[] {
-    return this.send(bodies.map((body) => ({ body })));
+  sendAll(...values: unknown[]): Delivery[] {
+    return this.send(values.map((body) => ({ body })));
   }
 
   handOver(): Delivery[] {
