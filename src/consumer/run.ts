@@ -1,7 +1,7 @@
 import { MAX_HANDLER_MS } from "../contract/queue-limits.ts";
 import { failureText, LATE, within } from "../delivery/ending.ts";
-import { retryDelay, type Call } from "../delivery/fold.ts";
-import type { PlainAnswer, PlainBatch } from "../delivery/protocol.ts";
+import type { Call, PlainAnswer, PlainBatch } from "../delivery/protocol.ts";
+import { retryDelay } from "../delivery/retry-delay.ts";
 import { Background } from "./background.ts";
 
 /** The answer must be on its way before the broker gives the batch up. */

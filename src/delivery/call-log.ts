@@ -1,6 +1,6 @@
 import { RpcStub } from "cloudflare:workers";
-import { retryDelay, type Call } from "./fold.ts";
-import type { PlainBatch, PlainMessage } from "./protocol.ts";
+import type { Call, PlainBatch, PlainMessage } from "./protocol.ts";
+import { retryDelay } from "./retry-delay.ts";
 
 type Callback = (options?: unknown) => void;
 

@@ -1,14 +1,5 @@
-import { MAX_DELAY_SECONDS } from "../contract/queue-limits.ts";
 import type { Decision } from "./batch.ts";
-
-/** One call that a handler made on its batch. Plain data: the consumer's helper sends a list of them. */
-export interface Call {
-  kind: "ack" | "retry";
-  /** The message's place in the batch; null = the call was on the batch as a whole. */
-  message: number | null;
-  /** Of a retry: the delay that it names. */
-  delaySeconds: number | null;
-}
+import type { Call } from "./protocol.ts";
 
 const ACK: Decision = { kind: "ack" };
 
@@ -47,18 +38,4 @@ function next(before: Own, kind: Call["kind"], delaySeconds: number | null): Dec
 function decided(decision: Decision, batch: Own): Decision {
   if (decision.kind === "ack" || decision.delaySeconds !== null || batch?.kind !== "retry") return decision;
   return batch;
-}
-
-/**
- * The delay that the options of a retry name; null = none. Throws what a consumer's log is to show: the retry itself counts
- * all the same, with the delay that the consumer declared.
- */
-export function retryDelay(options: unknown): number | null {
-  if (options === undefined || options === null) return null;
-  const given: unknown = (options as { delaySeconds?: unknown }).delaySeconds;
-  if (given === undefined || given === null) return null;
-  if (Number.isInteger(given) && Number(given) >= 0 && Number(given) <= MAX_DELAY_SECONDS) return Number(given);
-  throw new TypeError(
-    `retry: delaySeconds is ${JSON.stringify(given) ?? typeof given}; it must be a whole number of seconds from 0 to ${MAX_DELAY_SECONDS}`,
-  );
 }

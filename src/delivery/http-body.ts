@@ -4,7 +4,7 @@ import { MAX_BATCH_MESSAGES, MAX_DELAY_SECONDS } from "../contract/queue-limits.
 import { encodeBase64 } from "../durable/base64.ts";
 import type { StoredMessage } from "../objects/queue-protocol.ts";
 import type { OutgoingBatch } from "./batch.ts";
-import type { Call } from "./fold.ts";
+import type { Call } from "./protocol.ts";
 
 const decoder = new TextDecoder();
 

@@ -1,5 +1,3 @@
-import type { Call } from "./fold.ts";
-
 /** The method of a consumer that is wrapped by the helper. It must not be `queue`: see `unreachable.ts`. */
 export const DELIVER = "waggleDeliver";
 
@@ -31,4 +29,13 @@ export interface PlainAnswer {
   calls: Call[];
   /** Why the handler failed; null = it succeeded. */
   error: string | null;
+}
+
+/** One call that a handler made on its batch. Plain data: the consumer's helper sends a list of them. */
+export interface Call {
+  kind: "ack" | "retry";
+  /** The message's place in the batch; null = the call was on the batch as a whole. */
+  message: number | null;
+  /** Of a retry: the delay that it names. */
+  delaySeconds: number | null;
 }

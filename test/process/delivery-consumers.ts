@@ -9,8 +9,8 @@ const HELPER = [
   "src/consumer/run.ts",
   "src/consumer/background.ts",
   "src/delivery/ending.ts",
-  "src/delivery/fold.ts",
   "src/delivery/protocol.ts",
+  "src/delivery/retry-delay.ts",
   "src/contract/queue-limits.ts",
 ];
 

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import type { Decision } from "../../src/delivery/batch.ts";
-import { fold, retryDelay, type Call } from "../../src/delivery/fold.ts";
+import { fold } from "../../src/delivery/fold.ts";
+import type { Call } from "../../src/delivery/protocol.ts";
+import { retryDelay } from "../../src/delivery/retry-delay.ts";
 
 const ack = (message: number): Call => ({ kind: "ack", message, delaySeconds: null });
 const retry = (message: number, delaySeconds: number | null = null): Call => ({ kind: "retry", message, delaySeconds });
