@@ -1,8 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { Dev } from "./wrangler-dev.ts";
+import { Dev, writeWaggleConfig } from "./wrangler-dev.ts";
 import { eventually } from "./support.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -40,12 +40,9 @@ beforeAll(async () => {
   const services = ["helped", "plain", "missing"].map(
     (name) => `[[services]]\nbinding = "${name.toUpperCase()}"\nservice = "${name}"\n`,
   );
-  const own = (await readFile(join(ROOT, "wrangler.toml"), "utf8"))
-    .replace('"src/index.ts"', JSON.stringify(join(ROOT, "src/index.ts")))
-    .replace('AUTH = "required"', 'AUTH = "off"');
-  await writeFile(join(dir, "waggle.toml"), [own, ...services].join("\n"));
+  const config = await writeWaggleConfig(dir, services.join("\n"));
   consumers = await Dev.wrangler(dir, configs, env);
-  waggle = await Dev.wrangler(dir, ["waggle.toml"], env);
+  waggle = await Dev.wrangler(dir, [config], env);
 }, 120_000);
 
 afterAll(async () => {

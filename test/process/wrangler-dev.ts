@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -90,6 +90,15 @@ export class Dev {
     }
     await rm(this.#dir, { recursive: true, force: true });
   }
+}
+
+/** Waggle's own config, open to everybody and with something added, as `waggle.toml` in a folder. */
+export async function writeWaggleConfig(folder: string, added = ""): Promise<string> {
+  const own = (await readFile(join(ROOT, "wrangler.toml"), "utf8"))
+    .replace('"src/index.ts"', JSON.stringify(join(ROOT, "src/index.ts")))
+    .replace('AUTH = "required"', 'AUTH = "off"');
+  await writeFile(join(folder, "waggle.toml"), `${own}\n${added}`);
+  return "waggle.toml";
 }
 
 async function freePort(): Promise<number> {
