@@ -7,6 +7,8 @@ const AWAKE_MS = 10 * 60 * 1000;
 const QUIET_MS = 5000;
 /** While an owner might lose something, an alarm brings it back at the latest this long after a crash. */
 const BACKSTOP_MS = 5 * 60 * 1000;
+/** How long an owner that has come back from a crash waits with its first write, so that the first request does not. */
+const FIRST_WRITE_MS = 200;
 /** After an alarm that failed. */
 const ALARM_RETRY_MS = 10_000;
 
@@ -52,8 +54,11 @@ export class Life {
     const { lastCheckpointAt } = this.lastLife;
     // How many messages were younger than that is not known, and not invented.
     console.warn({ event: "wiped", owner: name, lastCheckpointAt: new Date(lastCheckpointAt ?? 0).toISOString() });
-    // The wipe itself must outlive the next one.
-    if (checkpointMs > 0) journal.write(now, true);
+    // The wipe itself must outlive the next one. A write is long after a crash, with a large backlog: not before an answer.
+    if (checkpointMs > 0) {
+      engine.ledger.change(now - this.#leadMs);
+      this.#lookAt = now + FIRST_WRITE_MS;
+    }
   }
 
   get #journals(): boolean {

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { MAX_GROUPS, MAX_NAME_BYTES } from "../../src/contract/limits.ts";
-import { owed, Restarts } from "./restarts.ts";
+import { owed } from "./described.ts";
+import { Restarts } from "./restarts.ts";
 
 /** Tests that fill a disk take their time on a busy machine. */
 const SLOW = { timeout: 30_000 };
