@@ -34,6 +34,7 @@ export class Life {
   #lookAt = Infinity;
   #sleepAt = Infinity;
   #backstopAt = 0;
+  #opening: Promise<void> = Promise.resolve();
 
   constructor(
     storage: DurableObjectStorage,
@@ -91,6 +92,14 @@ export class Life {
     await this.#storage.sync();
   }
 
+  /**
+   * Waits until the disk knows that this owner is awake. A life that ends before that looks as if it had not been, and the
+   * next one would not know that there is somebody whom it has to ask.
+   */
+  async opened(): Promise<void> {
+    await this.#opening;
+  }
+
   get #isIdle(): boolean {
     if (!this.#journals) return this.#engine.queues.size === 0;
     return this.#engine.isQuiet && this.#engine.ledger.isClean;
@@ -103,7 +112,9 @@ export class Life {
   }
 
   #write(now: number, open: boolean): void {
+    const opens = open && !this.#journal.isOpen;
     this.#journal.write(now, open);
+    if (opens) this.#opening = this.#storage.sync();
     this.#lookAt = Infinity;
     if (open && now >= this.#backstopAt) {
       this.#backstopAt = now + BACKSTOP_MS;
