@@ -11,6 +11,7 @@ import { Disk } from "./cluster-disk.ts";
 import { Dice, Life } from "./cluster-life.ts";
 import { OwnerLife } from "./cluster-owner.ts";
 import { heldAtRest } from "./described.ts";
+import { copyOf } from "./plain.ts";
 
 type Methods = Record<string, (...args: unknown[]) => unknown>;
 
@@ -104,7 +105,7 @@ export class Cluster {
     const { clock, dice } = this;
     const boot = this.#boots;
     const fate = dice.fate;
-    const sent = structuredClone(args);
+    const sent = copyOf(args);
     return new Promise((resolve, reject) => {
       const hear = (tell: () => void) => {
         clock.activity++;
@@ -130,7 +131,7 @@ export class Cluster {
           try {
             const result = await object[method]?.(...sent);
             if (life instanceof OwnerLife && !life.isOver) this.#witness(life, method, sent, result);
-            answered(() => resolve(structuredClone(result)));
+            answered(() => resolve(copyOf(result)));
           } catch (error) {
             answered(() => reject(error));
           }
