@@ -30,6 +30,7 @@ function broker(owners: number, exclude: string[] = []) {
       include: ["test/broker/**/*.test.ts"],
       exclude,
       setupFiles: ["./test/broker/setup.ts"],
+      // A runtime for each file takes longer than the tests in most of them.
       isolate: false,
       testTimeout: PATIENCE_MS,
     },

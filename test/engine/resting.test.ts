@@ -92,3 +92,18 @@ it("an empty partition does not rest", () => {
   owner.crash();
   expect(resting(owner)).toEqual(["full"]);
 });
+
+it("a row is free again once what rested in it is settled", () => {
+  const owner = new Restarts();
+  const partitions = Array.from({ length: 10 }, (_, n) => `p${n}`);
+  for (const partition of partitions) {
+    owner.push([`"${partition}"`], { partition });
+    owner.checkpoint();
+  }
+  owner.crash();
+  for (const partition of partitions) owner.ack(owner.pop({ partition }));
+  owner.checkpoint();
+  owner.disk.sync();
+  const last = [...owner.disk.rows.values()].reduce((a, b) => (a.number > b.number ? a : b));
+  expect(last.head?.live).toHaveLength(1);
+});
