@@ -5,6 +5,18 @@ import { consumers } from "./test/process/delivery-consumers.ts";
 /** A machine that is busy with something else must not fail a test. */
 const PATIENCE_MS = 30_000;
 
+/** What has nothing to do with where a queue's parts live: sleep, restarts, crowds, and what no owner is asked for. */
+const ANYWHERE = [
+  "checkpoint",
+  "sleep*",
+  "parked-crowd",
+  "auth",
+  "bad-input",
+  "body-limit",
+  "configure-options",
+  "unknown-routes",
+].map((name) => `test/broker/${name}.test.ts`);
+
 /** The suite of the broker as a whole runs with one owner and with many: where a queue's parts live must not show. */
 function broker(owners: number, exclude: string[] = []) {
   return {
@@ -14,7 +26,15 @@ function broker(owners: number, exclude: string[] = []) {
         miniflare: { bindings: { AUTH: "off", OWNERS: owners } },
       }),
     ],
-    test: { name: `owners=${owners}`, include: ["test/broker/**/*.test.ts"], exclude, testTimeout: PATIENCE_MS },
+    test: {
+      name: `owners=${owners}`,
+      include: ["test/broker/**/*.test.ts"],
+      exclude,
+      setupFiles: ["./test/broker/setup.ts"],
+      // A runtime for each file takes longer than the tests in most of them.
+      isolate: false,
+      testTimeout: PATIENCE_MS,
+    },
   };
 }
 
@@ -42,6 +62,7 @@ export default defineConfig({
           name: "engine",
           include: ["test/engine/**/*.test.ts", "test/durable-core/**/*.test.ts", "test/unit/**/*.test.ts"],
           env: wanted(),
+          isolate: false,
           testTimeout: PATIENCE_MS,
         },
       },
@@ -63,9 +84,16 @@ export default defineConfig({
         test: { name: "delivery", include: ["test/delivery/**/*.test.ts"], testTimeout: PATIENCE_MS },
       },
       // Against real processes, from outside: raw `workerd`, `wrangler dev`, a build for deployment.
-      { test: { name: "process", include: ["test/process/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
-      // Sleep and restarts take real time, and have nothing to do with where a queue's parts live.
-      broker(1, ["test/broker/checkpoint*.test.ts", "test/broker/sleep*.test.ts"]),
+      {
+        test: {
+          name: "process",
+          include: ["test/process/**/*.test.ts"],
+          globalSetup: "./test/process/build.ts",
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      broker(1, ANYWHERE),
       broker(8),
     ],
   },

@@ -1,6 +1,6 @@
-import type { StoredMessage } from "./restore.ts";
 import type { Ring } from "./ring.ts";
 import { ringState, type CursorState, type RingState } from "./snapshot.ts";
+import type { StoredMessage } from "./stored.ts";
 
 /** A partition with its contents, as one owner hands it to another. */
 export interface RingExport {
@@ -9,11 +9,12 @@ export interface RingExport {
 }
 
 export function exportRing(ring: Ring): RingExport {
-  const messages = Array.from(ring.messages, ({ seq, payload, pushedAt, bytes }) => ({
+  const messages = Array.from(ring.messages, ({ seq, payload, pushedAt, bytes, width }) => ({
     seq,
     payload,
     pushedAt,
-    isAscii: bytes === payload.length,
+    bytes,
+    width,
   }));
   return { state: ringState(ring), messages };
 }

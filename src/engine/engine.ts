@@ -12,9 +12,10 @@ import { HandOver } from "./handover.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Queue } from "./queue.ts";
 import { Queues } from "./queues.ts";
-import type { Restored, StoredMessage } from "./restore.ts";
+import type { Restored } from "./restore.ts";
 import { Room } from "./room.ts";
 import { takeSnapshot, type Snapshot } from "./snapshot.ts";
+import type { StoredPart } from "./stored.ts";
 import { weigh, type Weight } from "./text.ts";
 import { Waiter } from "./waiter.ts";
 
@@ -341,11 +342,11 @@ export class Engine {
   /** Takes up what an earlier life wrote; see {@link HandOver.restore}. */
   restore(
     snapshot: Snapshot,
-    messages: (queue: string, partition: string) => Iterable<StoredMessage>,
+    parts: (queue: string, partition: string) => StoredPart[],
     restored: Restored,
     now: number,
   ): void {
-    this.#handOver.restore(snapshot, messages, restored, now);
+    this.#handOver.restore(snapshot, parts, restored, now);
   }
 
   /** Takes over a partition from another owner; see {@link HandOver.adopt}. */

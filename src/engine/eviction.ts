@@ -31,8 +31,9 @@ export function planEviction(
     "queue_full",
     `queue ${JSON.stringify(name)} holds ${length - count} messages (${total - bytes} bytes) and has no room for ${count} more (${bytes} bytes): maxLength is ${maxLength}, maxBytes is ${maxBytes}`,
   );
+  if (policy === "reject") return full;
   const ring = queue?.rings.get(partition);
-  if (policy === "reject" || ring === undefined) return full;
+  if (ring === undefined) return full;
   if (length - ring.messages.size > maxLength || total - ring.bytes > maxBytes) return full;
   for (const message of ring.messages) {
     if (fits()) break;

@@ -108,17 +108,21 @@ export class Group implements Due {
   }
 
   cursorAdded(cursor: Cursor): void {
-    this.cursors++;
-    this.queue.context.memoryBytes += COST.cursor;
-    this.queue.context.deadlines.disarm(this);
+    this.countCursors(1);
     this.offers(cursor);
   }
 
+  /** While a group has a cursor, nobody looks whether its name can be forgotten. */
+  countCursors(more: number): void {
+    this.cursors += more;
+    this.queue.context.memoryBytes += COST.cursor * more;
+    if (this.cursors > 0) this.queue.context.deadlines.disarm(this);
+  }
+
   cursorRemoved(cursor: Cursor, skipped: number): void {
-    this.cursors--;
+    this.countCursors(-1);
     this.skippedBefore += skipped;
     this.lastSeenAt = Math.max(this.lastSeenAt, cursor.lastPopAt);
-    this.queue.context.memoryBytes -= COST.cursor;
     this.#leaveRotation(cursor);
     if (this.cursors === 0) this.watch();
   }

@@ -2,9 +2,11 @@ import { exportRing, joined, renumber, type RingExport } from "./adopt.ts";
 import type { EngineContext } from "./context.ts";
 import type { Queue } from "./queue.ts";
 import type { Queues } from "./queues.ts";
-import { restoreQueue, restoreRing, type Restored, type StoredMessage } from "./restore.ts";
+import { RestingRing } from "./resting.ts";
+import { restoreQueue, restoreRing, takenOver, type Restored } from "./restore.ts";
 import type { Ring } from "./ring.ts";
-import { isHeld, type QueueState, type Snapshot } from "./snapshot.ts";
+import { isHeld, type QueueState, type RingState, type Snapshot } from "./snapshot.ts";
+import { messagesOf, type StoredMessage, type StoredPart } from "./stored.ts";
 import { clientName, inTransit, isInTransit } from "./transit.ts";
 
 /** How contents come into an engine otherwise than by a push: from an earlier life, and from another owner. */
@@ -25,7 +27,7 @@ export class HandOver {
    */
   restore(
     { queues, rings, nextSeq }: Snapshot,
-    messages: (queue: string, partition: string) => Iterable<StoredMessage>,
+    parts: (queue: string, partition: string) => StoredPart[],
     restored: Restored,
     now: number,
   ): void {
@@ -33,7 +35,8 @@ export class HandOver {
     this.#context.nextSeq = nextSeq;
     const states = new Map(queues.map((state) => [clientName(state.queue), state]));
     for (const state of queues) if (!isInTransit(state.queue)) this.#restoreQueue(state.queue, state, restored);
-    const twice: { ring: Ring; older: RingExport }[] = [];
+    /** What comes of it is to be written, unlike all the rest. */
+    const news: (() => void)[] = [];
     for (const state of rings.toSorted((a, b) => Number(isInTransit(a.queue)) - Number(isInTransit(b.queue)))) {
       const { partition } = state;
       const queue = clientName(state.queue);
@@ -41,15 +44,21 @@ export class HandOver {
       const known = states.get(queue);
       if (known === undefined) continue;
       const held = this.#queues.get(key) ?? this.#restoreQueue(key, known, restored);
-      const stored = messages(queue, partition);
-      const wasHeld = isHeld(state);
-      const ring = held.rings.get(partition);
-      if (ring === undefined) restoreRing(held, state, stored, restored);
-      else twice.push({ ring, older: { state, messages: [...stored].filter(({ seq }) => wasHeld(seq)) } });
+      const stored = parts(queue, partition);
+      // Two parts of a partition are joined: one had come back before the other had left.
+      if (held.rings.has(partition)) news.push(() => this.#join(held, { state, messages: heldOf(state, stored) }));
+      else this.#rest(held, takenOver(held, state, restored), stored);
+      if (key === queue && isInTransit(state.queue)) news.push(() => admitAll(held.rings.get(partition)));
     }
     this.#context.ledger.settle();
-    // A partition that came back before it had left: its parts are joined, and written anew.
-    for (const { ring, older } of twice) this.#join(ring, older);
+    for (const happens of news) happens();
+  }
+
+  #rest(queue: Queue, state: RingState, parts: readonly StoredPart[]): void {
+    const ring = new RestingRing(queue, state, parts);
+    queue.rings.rest(ring);
+    // With no message there is nothing to be put off.
+    if (ring.length === 0) queue.rings.get(state.partition);
   }
 
   #restoreQueue(key: string, state: QueueState, restored: Restored): Queue {
@@ -63,9 +72,8 @@ export class HandOver {
     this.#context.counters.adopted++;
     const queue = this.#queues.get(queueName) ?? this.#queues.create(queueName);
     for (const { group } of older.state.cursors) queue.addGroup(group);
-    const ring = queue.rings.get(older.state.partition);
-    if (ring === undefined) this.#rebuild(queue, renumber(older, this.#context.nextSeq));
-    else this.#join(ring, older);
+    if (queue.rings.has(older.state.partition)) this.#join(queue, older);
+    else this.#rebuild(queue, renumber(older, this.#context.nextSeq));
     for (const group of queue.groups.values()) {
       const cursor = queue.rings.get(older.state.partition)?.cursors.get(group.name);
       if (cursor !== undefined) group.messagesCame(cursor);
@@ -73,8 +81,9 @@ export class HandOver {
   }
 
   /** Puts an older part of a partition in front of what is here; deliveries that are out come again. */
-  #join(ring: Ring, older: RingExport): void {
-    const { queue } = ring;
+  #join(queue: Queue, older: RingExport): void {
+    const ring = queue.rings.get(older.state.partition);
+    if (ring === undefined) return;
     const front = renumber(older, this.#context.nextSeq);
     const newer = renumber(exportRing(ring), this.#context.nextSeq + front.messages.length);
     const parked = this.#queues.unpark((waiter) => waiter.cursor?.ring === ring);
@@ -86,9 +95,7 @@ export class HandOver {
   #rebuild(queue: Queue, { state, messages }: RingExport): void {
     const stored = messages.map((message) => ({ ...message, segment: null }));
     const tail = (messages.at(-1)?.seq ?? -1) + 1;
-    const ring = restoreRing(queue, { ...state, tail }, stored, { timesAreExact: true });
-    // Groups of the queue that neither part knew start at the oldest message, as on any partition that is new to them.
-    for (const group of queue.groups.values()) if (!ring.cursors.has(group.name)) ring.admit(group);
+    admitAll(restoreRing(queue, { ...state, tail }, stored));
     queue.changed();
   }
 
@@ -100,4 +107,14 @@ export class HandOver {
     queue.removeRing(ring);
     if (queue.rings.size === 0 && isInTransit(key)) this.#queues.forget(queue);
   }
+}
+
+/** Groups of the queue that a partition did not know where it was start at its oldest message, as on any that is new. */
+function admitAll(ring: Ring | undefined): void {
+  for (const group of ring?.queue.groups.values() ?? []) if (!ring?.cursors.has(group.name)) ring?.admit(group);
+}
+
+function heldOf(state: RingState, parts: readonly StoredPart[]): StoredMessage[] {
+  const wasHeld = isHeld(state);
+  return Array.from(messagesOf(parts)).filter(({ seq }) => wasHeld(seq));
 }

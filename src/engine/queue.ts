@@ -5,13 +5,14 @@ import type { Cursor } from "./cursor.ts";
 import { RANK, type Due } from "./deadlines.ts";
 import { Group } from "./group.ts";
 import { Ring } from "./ring.ts";
+import { Rings } from "./rings.ts";
 
 /** A queue, as far as one owner holds it: its rings, its groups, and the bounds over them. */
 export class Queue implements Due {
   dueAt = 0;
   slot = -1;
   readonly rank = RANK.queue;
-  readonly rings = new Map<string, Ring>();
+  readonly rings = new Rings();
   readonly groups = new Map<string, Group>();
   /** Groups that pop with no partition, and so want to know of every push. */
   readonly listening = new Set<Group>();
@@ -246,8 +247,9 @@ export class Queue implements Due {
 
   /** The only partition gets company, or other rules: its idleness matters again, and is taken to have been looked at. */
   #watchLoneRing(): void {
-    const [ring] = this.rings.values();
-    if (ring === undefined || this.rings.size > 1 || ring.slot >= 0 || ring.messages.size > 0) return;
+    if (this.rings.size !== 1) return;
+    const [ring] = this.rings.awake;
+    if (ring === undefined || ring.slot >= 0 || ring.messages.size > 0) return;
     const { now, settings } = this.context;
     ring.touchedAt = now - ((now - ring.touchedAt) % settings.implicitIdleMs);
     ring.watch();

@@ -2,21 +2,11 @@ import { effectiveOptions } from "../contract/options.ts";
 import type { EngineContext } from "./context.ts";
 import { Cursor } from "./cursor.ts";
 import { Group } from "./group.ts";
-import type { Segment } from "./ledger.ts";
 import type { Message } from "./message.ts";
 import { Queue } from "./queue.ts";
 import { Ring } from "./ring.ts";
 import { isHeld, type CursorState, type QueueState, type RingState } from "./snapshot.ts";
-
-/** A message as it was written; null = it comes from elsewhere and is not on this disk yet. */
-export interface StoredMessage {
-  seq: number;
-  payload: string;
-  pushedAt: number;
-  /** Spares a walk over the text. */
-  isAscii: boolean;
-  segment: Segment | null;
-}
+import type { StoredMessage } from "./stored.ts";
 
 /** How the last life of the owner ended, as far as it matters to what is restored. */
 export interface Restored {
@@ -54,16 +44,19 @@ export function restoreQueue(
   return queue;
 }
 
+/** What a life takes over of where everybody stood in a partition of `queue`. */
+export function takenOver(queue: Queue, state: RingState, { timesAreExact }: Restored): RingState {
+  const known = state.cursors.filter(({ group }) => queue.groups.has(group));
+  const { now } = queue.context;
+  const cursors = timesAreExact ? known : known.map((cursor) => ({ ...cursor, lastPopAt: now }));
+  return { ...state, queue: queue.name, cursors };
+}
+
 /**
  * Rebuilds a partition. Of the messages, which come in order, those are taken that the state still knows; a delivery
  * that was out waits to be handed over again, with its attempts as they were.
  */
-export function restoreRing(
-  queue: Queue,
-  state: RingState,
-  messages: Iterable<StoredMessage>,
-  restored: Restored,
-): Ring {
+export function restoreRing(queue: Queue, state: RingState, messages: Iterable<StoredMessage>): Ring {
   const ring = new Ring(queue, state.partition);
   queue.rings.set(state.partition, ring);
   ring.touchedAt = state.touchedAt;
@@ -71,7 +64,7 @@ export function restoreRing(
   const bySeq = ring.restoreMessages(messages, isHeld(state), named(state.cursors));
   const placed = state.cursors.flatMap((cursor) => {
     const group = queue.groups.get(cursor.group);
-    return group === undefined ? [] : [restoreCursor(ring, group, cursor, bySeq, restored)];
+    return group === undefined ? [] : [restoreCursor(ring, group, cursor, bySeq)];
   });
   placed.sort((a, b) => (a.at?.seq ?? Infinity) - (b.at?.seq ?? Infinity));
   ring.positions.restore(placed);
@@ -88,12 +81,11 @@ function restoreCursor(
   group: Group,
   state: CursorState,
   messages: ReadonlyMap<number, Message>,
-  { timesAreExact }: Restored,
 ): { cursor: Cursor; at: Message | null } {
   const cursor = new Cursor(ring, group);
   ring.cursors.set(state.group, cursor);
   cursor.skipped = state.skipped;
-  if (timesAreExact) cursor.lastPopAt = state.lastPopAt;
+  cursor.lastPopAt = state.lastPopAt;
   state.seqs.forEach((seq, index) => {
     const message = messages.get(seq);
     if (message !== undefined) cursor.restore(message, state.attempts[index] ?? 1);

@@ -7,8 +7,7 @@ import { List } from "./list.ts";
 import { Message } from "./message.ts";
 import { Positions } from "./positions.ts";
 import type { Queue } from "./queue.ts";
-import type { StoredMessage } from "./restore.ts";
-import { weigh } from "./text.ts";
+import type { StoredMessage } from "./stored.ts";
 
 /** The text around what changes from message to message in an answer. */
 export interface WireText {
@@ -84,9 +83,8 @@ export class Ring implements Due {
     const found = new Map<number, Message>();
     let written = 0;
     let memory = 0;
-    for (const { seq, payload, pushedAt, isAscii, segment } of stored) {
+    for (const { seq, payload, pushedAt, bytes, width, segment } of stored) {
       if (!wasHeld(seq)) continue;
-      const { bytes, width } = weigh(payload, isAscii);
       const message = new Message(this, seq, payload, bytes, width, pushedAt);
       this.messages.append(message);
       this.bytes += bytes;

@@ -60,7 +60,8 @@ export function takeSnapshot(queues: Iterable<Queue>, nextSeq: number): Snapshot
   for (const queue of queues) {
     if (!queue.isKept) continue;
     snapshot.queues.push(queueState(queue));
-    for (const ring of queue.rings.values()) snapshot.rings.push(ringState(ring));
+    for (const ring of queue.rings.awake) snapshot.rings.push(ringState(ring));
+    for (const { state } of queue.rings.resting) snapshot.rings.push(state);
   }
   return snapshot;
 }

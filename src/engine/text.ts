@@ -20,3 +20,9 @@ export function weigh(text: string, isAscii: boolean): Weight {
   }
   return { bytes, width: widest > 0xff ? text.length * 2 : text.length };
 }
+
+/** A piece of a text. What `slice` answers by itself would keep the whole text in memory for as long as it lives. */
+export function copied(text: string, from: number, to: number): string {
+  // A text that has been put together is flattened before it is cut: only that flat one is then kept.
+  return ` ${text.slice(from, to)}`.slice(1);
+}

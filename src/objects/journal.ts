@@ -2,12 +2,12 @@ import type { Counters } from "../engine/context.ts";
 import type { Engine } from "../engine/engine.ts";
 import { Segment } from "../engine/ledger.ts";
 import type { Message } from "../engine/message.ts";
-import type { StoredMessage } from "../engine/restore.ts";
+import type { StoredPart } from "../engine/stored.ts";
 import { clientName, inTransit } from "../engine/transit.ts";
 import { keyOf } from "./parcels.ts";
 import type { Offer } from "./protocol.ts";
 import { sparseSegments } from "./compaction.ts";
-import { packMessages, packState, unpackState, type Draft, type Head, type Part, type Row } from "./rows.ts";
+import { FORMAT, packMessages, packState, partsIn, unpackState, type Draft, type Head, type Row } from "./rows.ts";
 
 const PREFIX = "row:";
 /** The most keys that one `put` takes. */
@@ -73,7 +73,7 @@ export class Journal {
     let last: Row | null = null;
     for (const row of rows.values()) if (row.head !== undefined && row.number > (last?.number ?? -1)) last = row;
     this.#slots = Math.max(-1, ...rows.keys()) + 1;
-    if (last?.head === undefined) return { wasOpen: false, lastCheckpointAt: null };
+    if (last?.head?.format !== FORMAT) return { wasOpen: false, lastCheckpointAt: null };
     const { head, number } = last;
     this.#number = number + 1;
     this.#open = head.open;
@@ -102,21 +102,21 @@ export class Journal {
       const whole = row.piece === undefined ? undefined : large.get(row.piece.seq);
       const segment = new Segment(whole?.slots ?? [slot], countOf(row), sizeOf(row, whole?.text));
       this.#segments.push(segment);
-      for (const part of row.parts ?? []) {
-        if (whole !== undefined) part.payloads = [whole.text];
+      for (const part of partsIn(row, segment, whole?.text)) {
         const key = keyOf({ queue: clientName(part.queue), partition: part.partition });
         const list = parts.get(key);
-        if (list === undefined) parts.set(key, [{ part, segment }]);
-        else list.push({ part, segment });
+        if (list === undefined) parts.set(key, [part]);
+        else list.push(part);
       }
     }
+    for (const list of parts.values()) list.sort((a, b) => firstOf(a) - firstOf(b));
     const slots = new Map(live);
     const { snapshot, adopted, offered } = unpackState(states.map((slot) => slots.get(slot)?.state ?? ""));
     this.#stateSlots = states;
     for (const move of adopted) this.adopted.add(move);
     for (const offer of offered) this.offered.set(keyOf(offer), offer);
-    const messages = (queue: string, partition: string) => inOrder(parts.get(keyOf({ queue, partition })) ?? []);
-    this.#engine.restore(snapshot, messages, { timesAreExact: !open }, now);
+    const partsOf = (queue: string, partition: string) => parts.get(keyOf({ queue, partition })) ?? [];
+    this.#engine.restore(snapshot, partsOf, { timesAreExact: !open }, now);
   }
 
   /** Writes everything that the disk does not know. `open` = the owner goes on holding what it might lose. */
@@ -140,6 +140,7 @@ export class Journal {
     const rows = [...drafts, ...added].map(({ row }): Row => ({ ...row, number: this.#number++ }));
     const { counters } = engine;
     const head: Head = {
+      format: FORMAT,
       open,
       at: now,
       live: this.#live(),
@@ -162,7 +163,8 @@ export class Journal {
     const messages: Message[] = [];
     if (sparse.size === 0) return messages;
     for (const queue of this.#engine.queues.values()) {
-      for (const ring of queue.rings.values()) {
+      queue.rings.wakeIf(({ parts }) => parts.some(({ segment }) => sparse.has(segment)));
+      for (const ring of queue.rings.awake) {
         for (const message of ring.messages) {
           if (message.segment !== null && sparse.has(message.segment)) messages.push(message);
         }
@@ -221,22 +223,6 @@ export class Journal {
   }
 }
 
-interface StoredPart {
-  part: Part;
-  segment: Segment;
-}
-
-/** One message at a time: 100,000 of them would keep the collector busy for longer than the start may take. */
-function* inOrder(parts: StoredPart[]): Generator<StoredMessage> {
-  parts.sort((a, b) => (a.part.seqs[0] ?? 0) - (b.part.seqs[0] ?? 0));
-  for (const { part, segment } of parts) {
-    const { seqs, payloads, pushedAt, isAscii } = part;
-    for (let i = 0; i < seqs.length; i++) {
-      yield { seq: seqs[i] ?? 0, payload: payloads[i] ?? "", pushedAt: pushedAt[i] ?? 0, isAscii, segment };
-    }
-  }
-}
-
 function* unwritten(engine: Engine): Generator<Message> {
   for (const ring of engine.ledger.fresh) {
     for (let message = ring.fresh; message !== null; message = message.next) yield message;
@@ -257,12 +243,16 @@ function largePayloads(live: readonly [number, Row][]): Map<number, { text: stri
   return whole;
 }
 
-function countOf({ parts = [] }: Row): number {
-  return parts.reduce((sum, { seqs }) => sum + seqs.length, 0);
+function countOf({ columns }: Row): number {
+  return columns?.seqs.length ?? 0;
 }
 
 function sizeOf({ parts = [] }: Row, whole = ""): number {
-  return parts.reduce((sum, { payloads }) => payloads.reduce((size, { length }) => size + length, sum), whole.length);
+  return parts.reduce((sum, { text }) => sum + text.length, whole.length);
+}
+
+function firstOf({ columns, from }: StoredPart): number {
+  return columns.seqs[from] ?? 0;
 }
 
 /** Moves whenever a counter does. */

@@ -7,6 +7,8 @@ const AWAKE_MS = 10 * 60 * 1000;
 const QUIET_MS = 5000;
 /** While an owner might lose something, an alarm brings it back at the latest this long after a crash. */
 const BACKSTOP_MS = 5 * 60 * 1000;
+/** How long an owner that has come back from a crash waits with its first write, so that the first request does not. */
+const FIRST_WRITE_MS = 200;
 /** After an alarm that failed. */
 const ALARM_RETRY_MS = 10_000;
 
@@ -32,6 +34,7 @@ export class Life {
   #lookAt = Infinity;
   #sleepAt = Infinity;
   #backstopAt = 0;
+  #opening: Promise<void> = Promise.resolve();
 
   constructor(
     storage: DurableObjectStorage,
@@ -43,7 +46,7 @@ export class Life {
     this.#engine = engine;
     this.#journal = journal;
     this.#wake = wake;
-    this.#leadMs = checkpointMs * 0.9;
+    this.#leadMs = checkpointMs * 0.8;
     const now = Date.now();
     this.lastLife = journal.restore(now);
     // What an earlier life wrote is taken over once; nobody would keep it up to date from here on.
@@ -52,8 +55,11 @@ export class Life {
     const { lastCheckpointAt } = this.lastLife;
     // How many messages were younger than that is not known, and not invented.
     console.warn({ event: "wiped", owner: name, lastCheckpointAt: new Date(lastCheckpointAt ?? 0).toISOString() });
-    // The wipe itself must outlive the next one.
-    if (checkpointMs > 0) journal.write(now, true);
+    // The wipe itself must outlive the next one. A write is long after a crash, with a large backlog: not before an answer.
+    if (checkpointMs > 0) {
+      engine.ledger.change(now - this.#leadMs);
+      this.#lookAt = now + FIRST_WRITE_MS;
+    }
   }
 
   get #journals(): boolean {
@@ -86,6 +92,14 @@ export class Life {
     await this.#storage.sync();
   }
 
+  /**
+   * Waits until the disk knows that this owner is awake. A life that ends before that looks as if it had not been, and the
+   * next one would not know that there is somebody whom it has to ask.
+   */
+  async opened(): Promise<void> {
+    await this.#opening;
+  }
+
   get #isIdle(): boolean {
     if (!this.#journals) return this.#engine.queues.size === 0;
     return this.#engine.isQuiet && this.#engine.ledger.isClean;
@@ -98,7 +112,9 @@ export class Life {
   }
 
   #write(now: number, open: boolean): void {
+    const opens = open && !this.#journal.isOpen;
     this.#journal.write(now, open);
+    if (opens) this.#opening = this.#storage.sync();
     this.#lookAt = Infinity;
     if (open && now >= this.#backstopAt) {
       this.#backstopAt = now + BACKSTOP_MS;

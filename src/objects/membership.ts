@@ -19,6 +19,7 @@ export class MembershipEpochs {
   readonly #storage: DurableObjectStorage;
   readonly #owner: (index: number) => Remote<Owner>;
   readonly #wake: (at: number) => Promise<void>;
+  #isSettling = false;
 
   /** `wake` asks for {@link settle} to be called at a time. */
   constructor(
@@ -39,8 +40,15 @@ export class MembershipEpochs {
       this.#open(latest.epoch + 1, owners, false);
       this.#storage.kv.put("settle_tries", 0);
       void this.#wake(Date.now());
-    }
+    } else if (latest.settled === 0) void this.#rearm();
     return this.state;
+  }
+
+  /** An alarm whose handler has failed too often is called no more: whoever starts sees to it that there is one. */
+  async #rearm(): Promise<void> {
+    // A handler that runs has no alarm, and sets the next one itself. It has most likely started who reports.
+    if (this.#isSettling || (await this.#storage.getAlarm()) !== null) return;
+    await this.#wake(Date.now());
   }
 
   get state(): Membership {
@@ -68,6 +76,15 @@ export class MembershipEpochs {
 
   /** Calls everybody once; whoever is not done is called again later. */
   async settle(): Promise<void> {
+    this.#isSettling = true;
+    try {
+      await this.#settle();
+    } finally {
+      this.#isSettling = false;
+    }
+  }
+
+  async #settle(): Promise<void> {
     const latest = this.#latest();
     if (latest === undefined || latest.settled === 1) return;
     const { epoch, owners } = latest;

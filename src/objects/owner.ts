@@ -278,7 +278,9 @@ export class Owner extends DurableObject<Env> {
 
   async register(queue: string, owner: number, groups: string[]): Promise<Registration> {
     await this.#load();
-    return this.#home.register(queue, owner, groups);
+    const registration = await this.#home.register(queue, owner, groups);
+    await this.#life.opened();
+    return registration;
   }
 
   unregister(queue: string, owner: number): void {

@@ -1,6 +1,9 @@
 import type { Counters } from "../engine/context.ts";
+import type { Segment } from "../engine/ledger.ts";
 import type { Message } from "../engine/message.ts";
 import type { Snapshot } from "../engine/snapshot.ts";
+import type { Columns, StoredPart } from "../engine/stored.ts";
+import type { Place } from "./parcels.ts";
 import type { Offer } from "./protocol.ts";
 
 /** How an owner's contents lie in its storage: rows of up to about 1 MB, many messages to a row. */
@@ -11,18 +14,21 @@ export const ROW_BYTES = 1024 * 1024;
 const ENTRY_BYTES = 40;
 const PART_BYTES = 160;
 
-/** The messages of one partition in a row. */
+/** Messages of one partition in a row: the next `count` of its columns. */
 export interface Part {
   queue: string;
   partition: string;
-  isAscii: boolean;
-  seqs: number[];
-  pushedAt: number[];
-  payloads: string[];
+  count: number;
+  text: string;
+  isWide: boolean;
 }
+
+/** Rows of another format are of a version that was never released. */
+export const FORMAT = 2;
 
 /** The end of a checkpoint: what is valid, and how the owner stood. The row with the highest number counts. */
 export interface Head {
+  format: number;
   /** Whether the owner went on holding what it might lose; a clean sleep writes false. */
   open: boolean;
   at: number;
@@ -39,6 +45,7 @@ export interface Head {
 
 export interface Row {
   number: number;
+  columns?: Columns;
   parts?: Part[];
   /** A piece of a payload that is larger than a row; the piece of index 0 has its part in the same row. */
   piece?: { seq: number; index: number; text: string };
@@ -54,6 +61,17 @@ export interface State {
   adopted: string[];
   /** Partitions in transit that this owner has begun to send. */
   offered: Offer[];
+}
+
+/** The parts of a row, as they are read back. `whole` = the payload of the only message, if it is larger than a row. */
+export function partsIn({ columns, parts = [] }: Row, segment: Segment, whole?: string): (Place & StoredPart)[] {
+  if (columns === undefined) return [];
+  let from = 0;
+  return parts.map(({ queue, partition, count, text, isWide }) => {
+    const part = { queue, partition, columns, from, count, text: whole ?? text, isWide, segment };
+    from += count;
+    return part;
+  });
 }
 
 /** A row to be written, and the messages that it is for. */
@@ -74,7 +92,7 @@ export function packMessages(messages: Iterable<Message>): Draft[] {
   const drafts: Draft[] = [];
   let current = emptyDraft();
   const flush = () => {
-    if (current.messages.length > 0) drafts.push(current);
+    if (current.messages.length > 0) drafts.push(finished(current));
     current = emptyDraft();
   };
   for (const message of messages) {
@@ -85,7 +103,7 @@ export function packMessages(messages: Iterable<Message>): Draft[] {
     }
     if (current.bytes + costIn(current, message) > ROW_BYTES) flush();
     current.bytes += costIn(current, message);
-    addTo(current, message, message.payload);
+    addTo(current, message);
   }
   flush();
   return drafts;
@@ -102,7 +120,8 @@ function packLarge(message: Message): Draft[] {
     part.bytes = ROW_BYTES;
     part.row.piece = { seq, index, text };
     if (index === 0) {
-      addTo(part, message, "");
+      addTo(part, message);
+      part.row.columns = columnsOf([message]);
       part.pieces = texts.length - 1;
     }
     return part;
@@ -119,25 +138,45 @@ function costIn(draft: Draft, message: Message): number {
 function partFor({ row, messages }: Draft, message: Message): Part | null {
   const part = row.parts?.at(-1);
   if (part === undefined || message.prev === null || message.prev !== messages.at(-1)) return null;
-  return part.isAscii === isAscii(message) ? part : null;
+  return part.isWide === takesTwoBytes(message) ? part : null;
 }
 
-function isAscii({ bytes, payload }: Message): boolean {
-  return bytes === payload.length;
+function takesTwoBytes({ width, payload }: Message): boolean {
+  return width > payload.length;
 }
 
-function addTo(draft: Draft, message: Message, payload: string): void {
+function addTo(draft: Draft, message: Message): void {
   const { row, messages } = draft;
-  const { queue, partition } = message.ring;
   let part = partFor(draft, message);
   if (part === null) {
-    part = { queue: queue.name, partition, isAscii: isAscii(message), seqs: [], pushedAt: [], payloads: [] };
+    const { queue, partition } = message.ring;
+    part = { queue: queue.name, partition, count: 0, text: "", isWide: takesTwoBytes(message) };
     (row.parts ??= []).push(part);
   }
-  part.seqs.push(message.seq);
-  part.pushedAt.push(message.pushedAt);
-  part.payloads.push(payload);
+  part.count++;
   messages.push(message);
+}
+
+/** Fills in what is written by column. */
+function finished(draft: Draft): Draft {
+  const { row, messages } = draft;
+  row.columns = columnsOf(messages);
+  let from = 0;
+  for (const part of row.parts ?? []) {
+    const payloads = messages.slice(from, from + part.count).map(({ payload }) => payload);
+    part.text = payloads.join("");
+    from += part.count;
+  }
+  return draft;
+}
+
+function columnsOf(messages: readonly Message[]): Columns {
+  return {
+    seqs: Float64Array.from(messages, ({ seq }) => seq),
+    pushedAt: Float64Array.from(messages, ({ pushedAt }) => pushedAt),
+    bytes: Uint32Array.from(messages, ({ bytes }) => bytes),
+    lengths: Uint32Array.from(messages, ({ payload }) => payload.length),
+  };
 }
 
 /** Packs the state into rows, the first piece on top of `onto` if that has room. */

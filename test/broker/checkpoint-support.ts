@@ -1,6 +1,6 @@
 import { abortAllDurableObjects, evictAllDurableObjects } from "cloudflare:test";
-import { expect } from "vitest";
-import { call } from "./support.ts";
+import { afterAll, beforeAll, expect } from "vitest";
+import { call, passTime } from "./support.ts";
 
 /** Longer than `CHECKPOINT_MS`: what was answered before this is on the disk after it. */
 const WINDOW_MS = 1300;
@@ -17,10 +17,46 @@ export async function counted(name: string): Promise<number> {
   return value;
 }
 
-/** Every owner goes to sleep, which takes it 5 s after the last request or lease, and goes from memory. */
+/** How long owners wait for another request before they go to sleep. */
+const QUIET_MS = 5000;
+
+/** Every owner goes to sleep, once it has had its quiet and nothing else keeps it, and goes from memory. */
 export async function sleptAll(): Promise<void> {
+  passTime(QUIET_MS);
   await evictAllDurableObjects();
 }
+
+/** How often a timer looks at the clock. */
+const LOOK_MS = 50;
+
+/** In a file that imports this, timers follow the clock that tests move. */
+const real = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
+const pending = new Map<number, number>();
+let timers = 0;
+
+function setTimer(run: () => void, ms = 0): number {
+  const id = ++timers;
+  const at = Date.now() + ms;
+  const look = () => {
+    const left = at - Date.now();
+    if (left > 0) {
+      pending.set(id, real.setTimeout(look, Math.min(left, LOOK_MS)));
+      return;
+    }
+    pending.delete(id);
+    run();
+  };
+  pending.set(id, real.setTimeout(look, Math.min(ms, LOOK_MS)));
+  return id;
+}
+
+function clearTimer(id: number): void {
+  real.clearTimeout(pending.get(id) ?? null);
+  pending.delete(id);
+}
+
+beforeAll(() => void Object.assign(globalThis, { setTimeout: setTimer, clearTimeout: clearTimer }));
+afterAll(() => void Object.assign(globalThis, real));
 
 /** Every object goes from memory at once. */
 export async function crashedAll(): Promise<void> {

@@ -135,7 +135,7 @@ it("messages age while their owner is not in memory", { timeout: 30_000 }, async
   await configure(queue, { ttlSeconds: 60 });
   await push(queue, [1], partition);
   await sleptAll();
-  passTime(50_000);
+  passTime(40_000);
   expect((await listed(queue))?.depth).toBe(1);
   await sleptAll();
   passTime(10_000);
@@ -254,8 +254,8 @@ it("payloads larger than a row come back as they were", { timeout: 20_000 }, asy
 
 it("names as long as they may be fit into rows", { timeout: 30_000 }, async () => {
   const queue = "q".repeat(512);
-  const partitions = numbers(2500).map((n) => `${n}`.padStart(512, "p"));
-  for (const partition of partitions) await push(queue, [1], partition);
+  const partitions = numbers(800).map((n) => `${n}`.padStart(512, "p"));
+  await Promise.all(partitions.map((partition) => push(queue, [1], partition)));
   await restartedAll();
   const { queues } = await list();
   expect(queues).toMatchObject([{ depth: partitions.length, partitions: partitions.length }]);

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import { exportRing, type RingExport } from "../../src/engine/adopt.ts";
+import { inTransit } from "../../src/engine/transit.ts";
 import { Bench } from "./harness.ts";
+import { Restarts } from "./restarts.ts";
 
 const G = { group: "g" };
 
@@ -49,4 +51,16 @@ it("a parked pop gets what arrives with a partition", () => {
   bench.park({ ...G, waiterId: "w", batch: 10 });
   bench.engine.adopt("q", olderPart());
   expect(bench.answer("w")).toEqual(["b", "c"]);
+});
+
+it("a partition that comes back before it had left is kept for groups that its queue has learnt meanwhile", () => {
+  const owner = new Restarts();
+  owner.push(["1"], { queue: inTransit("q") });
+  owner.pop({ queue: inTransit("q"), ...G });
+  owner.push(["2"], { partition: "other" });
+  owner.pop({ partition: "other", group: "late" });
+  owner.checkpoint();
+  owner.restart();
+  owner.ack(owner.pop(G), G);
+  expect(owner.pop({ group: "late" })).toMatchObject([{ payload: 1, attempts: 1 }]);
 });

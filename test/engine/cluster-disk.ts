@@ -1,4 +1,5 @@
 import type { Clock } from "./cluster-clock.ts";
+import { copyOf } from "./plain.ts";
 
 type Rows = Map<string, unknown>;
 type Change = (rows: Rows) => void;
@@ -32,7 +33,7 @@ export class Disk {
     const storage = {
       kv: { list: ({ prefix }: { prefix: string }) => this.#list(prefix) },
       put: guarded((entries: Record<string, unknown>) => {
-        const copy = structuredClone(entries);
+        const copy = copyOf(entries);
         this.#write((rows) => Object.entries(copy).forEach(([key, row]) => rows.set(key, row)));
       }),
       delete: guarded((keys: string[]) => this.#write((rows) => keys.forEach((key) => rows.delete(key)))),
@@ -79,7 +80,7 @@ export class Disk {
 
   *#list(prefix: string): Generator<[string, unknown]> {
     for (const key of [...this.#durable.keys()].sort()) {
-      if (key.startsWith(prefix)) yield [key, structuredClone(this.#durable.get(key))];
+      if (key.startsWith(prefix)) yield [key, copyOf(this.#durable.get(key))];
     }
   }
 }

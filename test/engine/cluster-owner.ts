@@ -26,23 +26,22 @@ export class OwnerLife extends Life {
   }
 }
 
-/** The engine is private to its owner, which looks at its memory as soon as it stands. */
+/**
+ * The engine is private to its owner, which looks at its memory as soon as it stands. The look is watched for good:
+ * to change a prototype time and again would make everything slow.
+ */
+let lookedAt: Engine | null = null;
+const { get } = Object.getOwnPropertyDescriptor(Engine.prototype, "memoryBytes") as { get: () => number };
+Object.defineProperty(Engine.prototype, "memoryBytes", {
+  get() {
+    lookedAt = this as Engine;
+    return get.call(this) as number;
+  },
+});
+
 function build(construct: () => Owner): { owner: Owner; engine: Engine } {
-  const built: Engine[] = [];
-  const { get } = Object.getOwnPropertyDescriptor(Engine.prototype, "memoryBytes") as { get: () => number };
-  Object.defineProperty(Engine.prototype, "memoryBytes", {
-    configurable: true,
-    get() {
-      built.push(this as Engine);
-      return get.call(this) as number;
-    },
-  });
-  try {
-    const owner = construct();
-    const [engine] = built;
-    if (engine === undefined) throw new Error("an owner has been built without an engine");
-    return { owner, engine };
-  } finally {
-    Object.defineProperty(Engine.prototype, "memoryBytes", { configurable: true, get });
-  }
+  const before = lookedAt;
+  const owner = construct();
+  if (lookedAt === null || lookedAt === before) throw new Error("an owner has been built without an engine");
+  return { owner, engine: lookedAt };
 }

@@ -1,5 +1,7 @@
 import { Broker } from "../../src/broker.ts";
 import type { Env } from "../../src/config.ts";
+import type { RestingRing } from "../../src/engine/resting.ts";
+import type { Ring } from "../../src/engine/ring.ts";
 import { clientName } from "../../src/engine/transit.ts";
 import { remoteOwner } from "../../src/objects/remote.ts";
 import { ownerName, Placement } from "../../src/placement.ts";
@@ -8,6 +10,8 @@ import { Declarations, DeclarationsDisk } from "./cluster-declarations.ts";
 import { Disk } from "./cluster-disk.ts";
 import { Dice, Life } from "./cluster-life.ts";
 import { OwnerLife } from "./cluster-owner.ts";
+import { heldAtRest } from "./described.ts";
+import { copyOf } from "./plain.ts";
 
 type Methods = Record<string, (...args: unknown[]) => unknown>;
 
@@ -101,7 +105,7 @@ export class Cluster {
     const { clock, dice } = this;
     const boot = this.#boots;
     const fate = dice.fate;
-    const sent = structuredClone(args);
+    const sent = copyOf(args);
     return new Promise((resolve, reject) => {
       const hear = (tell: () => void) => {
         clock.activity++;
@@ -127,7 +131,7 @@ export class Cluster {
           try {
             const result = await object[method]?.(...sent);
             if (life instanceof OwnerLife && !life.isOver) this.#witness(life, method, sent, result);
-            answered(() => resolve(structuredClone(result)));
+            answered(() => resolve(copyOf(result)));
           } catch (error) {
             answered(() => reject(error));
           }
@@ -171,17 +175,24 @@ export class Cluster {
   /** Which partitions stand where, and what is in them; served ones only, or all. */
   rings(): { index: number; queue: string; partition: string; isServed: boolean; texts: string[] }[] {
     return this.alive.flatMap(({ index, engine }) =>
-      [...engine.queues.values()].flatMap((queue) =>
-        Array.from(queue.rings.values(), ({ partition, messages }) => ({
+      [...engine.queues.values()].flatMap(({ name, rings }) =>
+        [...Array.from(rings.awake, awakeTexts), ...Array.from(rings.resting, restingTexts)].map((held) => ({
           index,
-          queue: clientName(queue.name),
-          partition,
-          isServed: queue.name === clientName(queue.name),
-          texts: Array.from(messages, ({ payload }) => payload),
+          queue: clientName(name),
+          isServed: name === clientName(name),
+          ...held,
         })),
       ),
     );
   }
+}
+
+function awakeTexts({ partition, messages }: Ring): { partition: string; texts: string[] } {
+  return { partition, texts: Array.from(messages, ({ payload }) => payload) };
+}
+
+function restingTexts(ring: RestingRing): { partition: string; texts: string[] } {
+  return { partition: ring.state.partition, texts: heldAtRest(ring).map(({ payload }) => payload) };
 }
 
 /** Looks like an object of which every method is a call. */

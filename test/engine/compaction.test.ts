@@ -4,7 +4,7 @@ import { Batch } from "../../src/engine/batch.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { Journal } from "../../src/objects/journal.ts";
 import { delivered, Recorder, SETTINGS } from "./harness.ts";
-import { FakeDisk } from "./restarts.ts";
+import { FakeDisk, payloadsIn } from "./restarts.ts";
 
 function start(disk: FakeDisk): { engine: Engine; journal: Journal } {
   const engine = new Engine({
@@ -56,7 +56,7 @@ it("single messages beside a busy partition do not keep megabytes of what has lo
     // What stays is out of the order in which it lies in its row.
     drain(engine, "busy");
   }
-  const payloads = [...disk.rows.values()].flatMap(({ parts = [] }) => parts.flatMap((part) => part.payloads));
+  const payloads = [...disk.rows.values()].flatMap(payloadsIn);
   const megabytes = payloads.reduce((sum, { length }) => sum + length, 0) / 1e6;
   expect(megabytes).toBeLessThan(20);
   const again = start(disk).engine;

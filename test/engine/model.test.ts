@@ -4,7 +4,7 @@ import { env } from "./harness.ts";
 import { ops } from "./ops.ts";
 import { SideBySide } from "./side-by-side.ts";
 
-const numRuns = Number(env("WAGGLE_RUNS") ?? 4000);
+const numRuns = Number(env("WAGGLE_RUNS") ?? 2000);
 const seed = Number(env("WAGGLE_SEED") ?? Math.floor(Math.random() * 0x7fffffff));
 
 it("does what a naive model of the contract does", { timeout: 60_000 + numRuns * 100 }, () => {

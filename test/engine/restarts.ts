@@ -2,12 +2,12 @@ import { expect } from "vitest";
 import { QUEUE_MODE } from "../../src/contract/limits.ts";
 import type { EngineSettings } from "../../src/contract/options.ts";
 import { Batch, type Handed } from "../../src/engine/batch.ts";
-import { COST } from "../../src/engine/context.ts";
-import type { Cursor } from "../../src/engine/cursor.ts";
+import { Segment } from "../../src/engine/ledger.ts";
+import { messagesOf } from "../../src/engine/stored.ts";
 import { Engine, type Ack } from "../../src/engine/engine.ts";
-import type { Ring } from "../../src/engine/ring.ts";
 import { Journal, type LastLife } from "../../src/objects/journal.ts";
-import type { Row } from "../../src/objects/rows.ts";
+import { partsIn, type Row } from "../../src/objects/rows.ts";
+import { describe, memoryOf, owed, times, type Described } from "./described.ts";
 import { delivered, Recorder, SETTINGS, type Delivered } from "./harness.ts";
 import type { Op } from "./ops.ts";
 
@@ -47,7 +47,7 @@ export class FakeDisk {
         continue;
       }
       this.rows.set(key, row);
-      for (const payload of row.parts?.flatMap(({ payloads }) => payloads) ?? []) {
+      for (const payload of payloadsIn(row)) {
         // A large one lies in pieces beside its part.
         if (payload === "") continue;
         this.payloads.set(payload, (this.payloads.get(payload) ?? 0) + 1);
@@ -77,78 +77,18 @@ export class FakeDisk {
   }
 }
 
+export function payloadsIn(row: Row): string[] {
+  return Array.from(messagesOf(partsIn(row, new Segment([]))), ({ payload }) => payload);
+}
+
 /** What a plain value takes in the format that storage uses, rounded up. */
 export function storedBytes(value: unknown): number {
   if (typeof value === "string") return 6 + (/^[\0-\xff]*$/.test(value) ? 1 : 2) * value.length;
   if (typeof value === "number") return Number.isInteger(value) && Math.abs(value) < 2 ** 30 ? 6 : 9;
+  if (ArrayBuffer.isView(value)) return 24 + value.byteLength;
   if (Array.isArray(value)) return value.reduce((sum: number, item) => sum + storedBytes(item), 12);
   if (typeof value !== "object" || value === null) return 1;
   return Object.entries(value).reduce((sum, [key, item]) => sum + storedBytes(key) + storedBytes(item), 12);
-}
-
-/** What a group is still to be handed of a partition, leases included, as payload and number of the next delivery. */
-export function owed({ deliveries, position }: Cursor): [payload: string, attempts: number][] {
-  const again = [...deliveries.values()].sort((a, b) => a.message.seq - b.message.seq);
-  const list = again.map(({ message, attempts }): [string, number] => [message.payload, attempts + 1]);
-  for (let message = position.message; message !== null; message = message.next) list.push([message.payload, 1]);
-  return list;
-}
-
-function describeRing(ring: Ring) {
-  return {
-    bytes: ring.bytes,
-    messages: Array.from(ring.messages, ({ payload, pushedAt, bytes, width }) => ({ payload, pushedAt, bytes, width })),
-    cursors: byKey(ring.cursors, (cursor) => ({ owed: owed(cursor), skipped: cursor.skippedTotal })),
-  };
-}
-
-/** Everything that a restart must bring back, in a form that is the same before and after. */
-export function describe(engine: Engine) {
-  const kept = new Map([...engine.queues].filter(([, queue]) => queue.isKept));
-  return {
-    counters: structuredClone(engine.counters),
-    queues: byKey(kept, (queue) => ({
-      declared: queue.declared,
-      options: structuredClone(queue.options),
-      drops: { ...queue.drops },
-      length: queue.length,
-      bytes: queue.bytes,
-      groups: byKey(queue.groups, ({ skipped, cursors }) => ({ skipped, cursors })),
-      rings: byKey(queue.rings, describeRing),
-    })),
-  };
-}
-
-export type Described = ReturnType<typeof describe>;
-
-/** When everybody was seen last: exact after a clean end only. */
-function times(engine: Engine) {
-  const kept = new Map([...engine.queues].filter(([, queue]) => queue.isKept));
-  return byKey(kept, (queue) => ({
-    touchedAt: queue.touchedAt,
-    groups: byKey(queue.groups, ({ lastPopAt, lastSeenAt }) => ({ lastPopAt, lastSeenAt })),
-    rings: byKey(queue.rings, ({ touchedAt, cursors }) => ({
-      touchedAt,
-      cursors: byKey(cursors, ({ lastPopAt }) => lastPopAt),
-    })),
-  }));
-}
-
-function byKey<T, R>(map: ReadonlyMap<string, T>, look: (value: T) => R): Record<string, R> {
-  const keys = [...map.keys()].sort();
-  return Object.fromEntries(keys.map((key) => [key, look(map.get(key) as T)]));
-}
-
-export function memoryOf({ queues }: Described): number {
-  let bytes = 0;
-  for (const { groups, rings } of Object.values(queues)) {
-    bytes += COST.queue + COST.group * Object.keys(groups).length;
-    for (const { messages, cursors } of Object.values(rings)) {
-      bytes += COST.ring + COST.cursor * Object.keys(cursors).length;
-      for (const { width } of messages) bytes += width + COST.message;
-    }
-  }
-  return bytes;
 }
 
 interface Seen {
@@ -193,12 +133,11 @@ export class Restarts {
     ({ engine: this.engine, journal: this.journal, lastLife: this.lastLife } = this.#start());
   }
 
-  #start() {
-    this.#effects = new Recorder();
+  #start(effects = this.#effects) {
     const engine = new Engine({
       incarnation: (0x1a2b + this.restarts).toString(16),
       settings: this.settings,
-      effects: this.#effects,
+      effects,
       isHome: () => true,
       isHere: () => true,
       hasRoom: () => true,
@@ -251,9 +190,21 @@ export class Restarts {
     same(describe(this.engine), described, "what the last checkpoint held");
     same(this.engine.memoryBytes, memoryOf(described), "memory");
     expect(this.engine.ledger.isClean, "nothing that was read back has to be written").toBe(true);
+    this.#wakeTwin(described);
     expect(this.engine.isQuiet, "nobody holds or waits for anything").toBe(true);
     if (!this.lastLife.wasOpen) same(times(this.engine), noted, "times after a clean end");
     for (const [payload, times_] of this.disk.payloads) expect(times_, `writes of ${payload}`).toBe(1);
+  }
+
+  /** What a partition says of itself while it rests must be what it is once it is awake. */
+  #wakeTwin(described: Described): void {
+    const { engine } = this.#start(new Recorder());
+    const dueAt = engine.nextDueAt;
+    for (const { rings } of engine.queues.values()) rings.wakeIf(() => true);
+    same(describe(engine), described, "what comes of it when it is woken");
+    same(engine.memoryBytes, memoryOf(described), "memory when it is woken");
+    same(engine.nextDueAt, dueAt, "the first deadline");
+    expect(engine.ledger.isClean, "to wake is no news").toBe(true);
   }
 
   restart(): void {
@@ -261,6 +212,7 @@ export class Restarts {
     this.restarts++;
     this.#answered = 0;
     this.#parked.clear();
+    this.#effects = new Recorder();
     ({ engine: this.engine, journal: this.journal, lastLife: this.lastLife } = this.#start());
   }
 

@@ -4,7 +4,7 @@ import { env } from "./harness.ts";
 import { ops } from "./ops.ts";
 import { Restarts } from "./restarts.ts";
 
-const numRuns = Number(env("WAGGLE_RUNS") ?? 2000);
+const numRuns = Number(env("WAGGLE_RUNS") ?? 1000);
 const seed = Number(env("WAGGLE_SEED") ?? Math.floor(Math.random() * 0x7fffffff));
 
 /** What happens to the owner after a step. */

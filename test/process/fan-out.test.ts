@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { startWorkerd, type Workerd } from "../../bench/workerd.ts";
 import { Client, type Message } from "./support.ts";
 
@@ -6,7 +6,7 @@ let workerd: Workerd;
 let client: Client;
 
 beforeAll(async () => {
-  workerd = await startWorkerd({ vars: { OWNERS: 8 } });
+  workerd = await startWorkerd({ build: inject("build"), vars: { OWNERS: 8 } });
   client = new Client(workerd.url);
 });
 afterAll(() => workerd.stop());

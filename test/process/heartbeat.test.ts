@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { startWorkerd, type Workerd } from "../../bench/workerd.ts";
 import { Client, eventually, rawGet } from "./support.ts";
 
@@ -6,7 +6,7 @@ let workerd: Workerd;
 let client: Client;
 
 beforeAll(async () => {
-  workerd = await startWorkerd();
+  workerd = await startWorkerd({ build: inject("build") });
   client = new Client(workerd.url);
 });
 afterAll(() => workerd.stop());

@@ -1,16 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { buildBroker, startWorkerd, type Build, type Workerd } from "../../bench/workerd.ts";
+import { afterAll, expect, inject, it } from "vitest";
+import { startWorkerd, type Workerd } from "../../bench/workerd.ts";
 import { Client, type Message } from "./support.ts";
 
-let build: Build;
+const build = inject("build");
 const dirs: string[] = [];
 
-beforeAll(async () => {
-  build = await buildBroker();
-});
 afterAll(() => Promise.all(dirs.map((dir) => rm(dir, { recursive: true, force: true }))));
 
 async function freshDir(): Promise<string> {
@@ -251,15 +248,18 @@ it("100,000 messages are there at the first request after a kill", async () => {
   await workerd.kill();
 
   const figures: { full: number[]; empty: number[] } = { full: [], empty: [] };
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < 7; round++) {
     figures.full.push(await firstRequestMs(full));
     figures.empty.push(await firstRequestMs(empty));
   }
-  const [withBacklog, without] = [figures.full, figures.empty].map((ms) => ms.toSorted((a, b) => a - b)[2] ?? NaN);
+  const [withBacklog, without] = [figures.full, figures.empty].map((ms) => ms.toSorted((a, b) => a - b)[3] ?? NaN);
   console.log(
     `first request: ${withBacklog?.toFixed(0)} ms with 100,000 messages (${shown(figures.full)}), ` +
       `${without?.toFixed(0)} ms with none (${shown(figures.empty)})`,
   );
+
+  // The best of each: a machine that is busy with something else only adds to them.
+  expect(Math.min(...figures.full) - Math.min(...figures.empty)).toBeLessThan(100);
 
   const again = await startWorkerd({ build, dir: full, vars: { OWNERS: 1 } });
   const { queues: listed } = await new Client(again.url).get<{ queues: { queue: string; depth: number }[] }>(

@@ -1,15 +1,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { buildBroker, startWorkerd, type Build, type Workerd } from "../../bench/workerd.ts";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { startWorkerd, type Workerd } from "../../bench/workerd.ts";
 import { Client, eventually } from "./support.ts";
 
-let build: Build;
+const build = inject("build");
 let dir: string;
 
 beforeAll(async () => {
-  build = await buildBroker();
   dir = await mkdtemp(join(tmpdir(), "waggle-membership-"));
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));

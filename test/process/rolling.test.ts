@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { buildBroker, startWorkerd, type Build, type Workerd } from "../../bench/workerd.ts";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { startWorkerd, type Workerd } from "../../bench/workerd.ts";
 import { Placement } from "../../src/placement.ts";
 import { Load, Random, sleep, type Address, type Delivered, type Pushed } from "./rolling-load.ts";
 import { Client, eventually } from "./support.ts";
@@ -21,11 +21,10 @@ const QUEUES = ["rooms", "signals"];
 /** A new partition comes this often. */
 const FRESH_MS = 500;
 
-let build: Build;
+const build = inject("build");
 let dir: string;
 
 beforeAll(async () => {
-  build = await buildBroker();
   dir = await mkdtemp(join(tmpdir(), "waggle-rolling-"));
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
