@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Cloudflare, { APIError } from "cloudflare";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { buildBroker, buildOf, startWorkerd, type Workerd } from "../../bench/workerd.ts";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { buildOf, startWorkerd, type Workerd } from "../../bench/workerd.ts";
 
 /** The official SDK, with another base URL and nothing else. */
 
@@ -11,7 +11,7 @@ let workerd: Workerd;
 let client: Cloudflare;
 
 beforeAll(async () => {
-  const build = await buildBroker();
+  const build = inject("build");
   workerd = await startWorkerd({
     build,
     services: { ORDERS_WORKER: { service: "orders-worker" } },
@@ -147,7 +147,7 @@ it("manages consumers, and messages reach the Worker of one", async () => {
 });
 
 it("hears that a partition is full, and what its bound is", async () => {
-  const small = await startWorkerd({ build: await buildBroker(), vars: { QUEUE_MAX_BYTES: 10 } });
+  const small = await startWorkerd({ build: inject("build"), vars: { QUEUE_MAX_BYTES: 10 } });
   const full = new Cloudflare({ baseURL: `${small.url}/client/v4`, apiToken: "any", maxRetries: 0 });
   const { queue_id: id = "" } = await full.queues.create({ account_id, queue_name: "small" });
   await full.queues.messages.push(id, { account_id, body: "12345678", content_type: "text" });

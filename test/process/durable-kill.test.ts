@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { buildBroker, buildOf, startWorkerd, type Build, type Workerd } from "../../bench/workerd.ts";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { buildOf, startWorkerd, type Build, type Workerd } from "../../bench/workerd.ts";
 
 const ROUNDS = 20;
 const SENDS = 2000;
@@ -11,11 +11,10 @@ const SENDERS = 8;
 const MAX_RETRIES = 3;
 const WORKERS = join(import.meta.dirname, "workers");
 
-let build: Build;
+const build = inject("build");
 let dir: string;
 
 beforeAll(async () => {
-  build = await buildBroker();
   dir = await mkdtemp(join(tmpdir(), "waggle-durable-kill-"));
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));

@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { expect, it } from "vitest";
-import { buildBroker, buildOf, startWorkerd } from "../../bench/workerd.ts";
+import { expect, inject, it } from "vitest";
+import { buildOf, startWorkerd } from "../../bench/workerd.ts";
 
 it("goes on in a new event once one has made as many calls as the free plan allows", async () => {
-  const build = await buildBroker();
+  const build = inject("build");
   const workerd = await startWorkerd({
     build,
     vars: { PLAN: "free" },

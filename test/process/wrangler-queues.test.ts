@@ -3,8 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { buildBroker, buildOf, startWorkerd, type Workerd } from "../../bench/workerd.ts";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { buildOf, startWorkerd, type Workerd } from "../../bench/workerd.ts";
 
 /** `wrangler queues ...` with another API base, and nothing else. */
 
@@ -15,7 +15,7 @@ let home: string;
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), "waggle-wrangler-"));
-  const build = await buildBroker();
+  const build = inject("build");
   workerd = await startWorkerd({
     build,
     services: { ORDERS_WORKER: { service: "orders-worker" } },
