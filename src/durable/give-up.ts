@@ -43,8 +43,7 @@ export function lettersOf(store: Store, cursor: Cursor): DeadLetter[] {
   let total = 0;
   for (const { seq, number, attempts, bytes, error } of store.pending.dead(cursor.number, LETTERS)) {
     const logged = store.log.at(seq);
-    // What was purged meanwhile is not sent; it leaves with the others.
-    if (logged === undefined) continue;
+    if (logged === undefined) throw new Error(`message ${seq} is a dead letter and not in the log`);
     total += bytes;
     if (total > LETTER_BYTES && letters.length > 0) break;
     const origin = { queue: store.config.name, attempts, error: error ?? "" };
