@@ -58,7 +58,7 @@ export async function startReference({ build }: Bench, queues: Queues): Promise<
 const WORKERS = join(import.meta.dirname, "workers");
 
 function workerOf(name: string, like: Build, rest: Partial<Build> = {}): Build {
-  const modules = [`${name}.js`, "ledger.js"].map((file) => ({
+  const modules = [`${name}.js`, "ledger.js", "stamps.js"].map((file) => ({
     name: file,
     path: join(WORKERS, file),
     type: "esModule" as const,
@@ -138,6 +138,11 @@ export async function ask(port: number, path: string): Promise<Ledger> {
   connection.close();
   if (status !== 200) throw new Error(`${path} was answered ${status}: ${body.toString()}`);
   return JSON.parse(body.toString()) as Ledger;
+}
+
+/** When messages were sent, or came to the handler, by their number: ms of the process's clock. */
+export async function stampsOf(port: number): Promise<number[]> {
+  return (await (await fetch(`http://127.0.0.1:${port}/stamps`)).json()) as number[];
 }
 
 /** Waits until a consumer has been handed so many messages. */

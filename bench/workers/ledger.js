@@ -1,3 +1,5 @@
+import { note, stamps } from "./stamps.js";
+
 /**
  * What a consumer Worker has been handed. It lies in the module: the handler that counts and the request that asks for the
  * count are in one isolate, and counting costs next to nothing.
@@ -9,21 +11,14 @@ const ledger = {
   batches: 0,
   /** A handler waits until it is let go. */
   held: false,
-  /** Requests that wait for the next batch. */
-  parked: [],
 };
 
 export async function handle(batch) {
+  note(batch.messages[0].body.n);
   while (ledger.held) await scheduler.wait(1);
   for (const { body } of batch.messages) ledger.times[body.n]++;
   ledger.seen += batch.messages.length;
   ledger.batches++;
-  wake();
-}
-
-function wake() {
-  for (const resolve of ledger.parked) resolve();
-  ledger.parked = [];
 }
 
 export async function answer(request) {
@@ -37,10 +32,7 @@ export async function answer(request) {
   // A while at a time: a request that is open for long looks dead to the client.
   const until = Date.now() + 2000;
   if (pathname === "/seen") while (ledger.seen < count && Date.now() < until) await scheduler.wait(2);
-  // Without a timer of its own, the runtime would take the request for one that can never be answered.
-  if (pathname === "/next")
-    await Promise.race([new Promise((resolve) => ledger.parked.push(resolve)), scheduler.wait(10_000)]);
-  if (pathname === "/poke") wake();
+  if (pathname === "/stamps") return Response.json(stamps);
   const { seen, batches } = ledger;
   return Response.json({ seen, batches, ...(pathname === "/tally" && tally(ledger.times.subarray(0, count))) });
 }
