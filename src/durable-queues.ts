@@ -6,14 +6,13 @@ import type { Declarations } from "./objects/declarations.ts";
 import type {
   Backlog,
   BacklogDetail,
-  DurableQueueMethods,
   PackedMessages,
-  PartitionStatus,
   PeekedMessage,
   PulledMessage,
   Settlement,
   SettleOutcome,
-} from "./objects/queue-protocol.ts";
+} from "./durable/message.ts";
+import type { DurableQueueMethods, PartitionStatus } from "./objects/queue-protocol.ts";
 import type { ResolvedQueue } from "./objects/queue-records.ts";
 import { remoteDeclarations, remoteDurableQueue, type Remote } from "./objects/remote.ts";
 

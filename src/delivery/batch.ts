@@ -1,4 +1,4 @@
-import type { Backlog, StoredMessage } from "../objects/queue-protocol.ts";
+import type { Backlog, StoredMessage } from "../durable/message.ts";
 
 /** A batch on its way to a consumer. */
 export interface OutgoingBatch {

@@ -1,6 +1,6 @@
 import { QueueError } from "../contract/queue-errors.ts";
 import type { Draft } from "../durable/content.ts";
-import type { ContentType } from "../objects/queue-protocol.ts";
+import type { ContentType } from "../durable/message.ts";
 
 /** A body from a Cloudflare Queue as a message of a durable queue: under the content type that keeps it as it is. */
 export function draftOf(body: unknown): Draft & { contentType: ContentType } {

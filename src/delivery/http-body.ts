@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { parseOr } from "../contract/parse.ts";
 import { MAX_BATCH_MESSAGES, MAX_DELAY_SECONDS } from "../contract/queue-limits.ts";
 import { encodeBase64 } from "../durable/base64.ts";
-import type { StoredMessage } from "../objects/queue-protocol.ts";
+import type { StoredMessage } from "../durable/message.ts";
 import type { OutgoingBatch } from "./batch.ts";
 import type { Call } from "./protocol.ts";
 

@@ -1,5 +1,5 @@
 import { decodeBody } from "../durable/content.ts";
-import type { StoredMessage } from "../objects/queue-protocol.ts";
+import type { StoredMessage } from "../durable/message.ts";
 import type { OutgoingBatch } from "./batch.ts";
 import type { BatchMetrics, PlainBatch, PlainMessage } from "./protocol.ts";
 

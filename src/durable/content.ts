@@ -1,7 +1,7 @@
 import { Packr } from "msgpackr/index-no-eval";
 import { QueueError, type QueueErrorCode } from "../contract/queue-errors.ts";
 import { MAX_BATCH_BYTES, MAX_BATCH_MESSAGES, MAX_DELAY_SECONDS, MAX_MESSAGE_BYTES } from "../contract/queue-limits.ts";
-import type { ContentType, PackedMessages } from "../objects/queue-protocol.ts";
+import type { ContentType, PackedMessages } from "./message.ts";
 
 /** A message as a producer gives it, not checked yet. */
 export interface Draft {

@@ -1,5 +1,5 @@
 import type { ConsumerConfig, HttpConsumer, WorkerConsumer } from "../contract/queue-config.ts";
-import type { StoredMessage } from "../objects/queue-protocol.ts";
+import type { StoredMessage } from "./message.ts";
 import type { Mark, RowSpan } from "./log.ts";
 
 /** A message that is out. */

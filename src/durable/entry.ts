@@ -1,4 +1,4 @@
-import type { ContentType, Origin, PackedMessages, StoredMessage } from "../objects/queue-protocol.ts";
+import type { ContentType, Origin, PackedMessages, StoredMessage } from "./message.ts";
 
 /** Messages stored as one row: what is known of each in columns, and the bodies one after another. */
 export interface Entry {

@@ -1,4 +1,4 @@
-import type { DeadLetter } from "../objects/queue-protocol.ts";
+import type { DeadLetter } from "./message.ts";
 import type { Cursor } from "./cursor.ts";
 import type { RowSpan } from "./log.ts";
 import type { Store } from "./store.ts";

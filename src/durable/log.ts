@@ -1,4 +1,4 @@
-import type { StoredMessage } from "../objects/queue-protocol.ts";
+import type { StoredMessage } from "./message.ts";
 import type { Database } from "./database.ts";
 import { countOf, headText, messagesOf, parseHead, type Entry } from "./entry.ts";
 

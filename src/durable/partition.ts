@@ -8,7 +8,7 @@ import type {
   PulledMessage,
   Settlement,
   SettleOutcome,
-} from "../objects/queue-protocol.ts";
+} from "./message.ts";
 import { applyConfig } from "./consumers.ts";
 import type { Cursor, Delivery, Flight } from "./cursor.ts";
 import type { Database } from "./database.ts";

@@ -1,4 +1,4 @@
-import type { PulledMessage, Settlement, SettleOutcome } from "../objects/queue-protocol.ts";
+import type { PulledMessage, Settlement, SettleOutcome } from "./message.ts";
 import type { Cursor } from "./cursor.ts";
 import { giveUp, isExhausted } from "./give-up.ts";
 import { DEAD, LEASED, WAITS } from "./pending.ts";

@@ -1,4 +1,4 @@
-import type { StoredMessage } from "../objects/queue-protocol.ts";
+import type { StoredMessage } from "./message.ts";
 import type { Cursor, FlightEntry } from "./cursor.ts";
 import { giveUp, isExhausted } from "./give-up.ts";
 import type { Logged, Mark, RowSpan } from "./log.ts";

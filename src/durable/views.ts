@@ -1,4 +1,4 @@
-import type { Backlog, BacklogDetail, MessageState, PeekedMessage } from "../objects/queue-protocol.ts";
+import type { Backlog, BacklogDetail, MessageState, PeekedMessage } from "./message.ts";
 import type { Cursor } from "./cursor.ts";
 import type { RowSpan } from "./log.ts";
 import { DEAD, WAITS, type Pending } from "./pending.ts";

@@ -2,7 +2,7 @@ import type { CallBudget } from "../delivery/call-budget.ts";
 import { isQueueRefusal, type QueueRefusal } from "../contract/queue-errors.ts";
 import type { Cursor } from "../durable/cursor.ts";
 import type { Partition } from "../durable/partition.ts";
-import type { DeadLetter } from "./queue-protocol.ts";
+import type { DeadLetter } from "../durable/message.ts";
 
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 60_000;

@@ -14,16 +14,14 @@ import { PullWaiters } from "./pull-waiters.ts";
 import type {
   Backlog,
   BacklogDetail,
-  ConsumerStatus,
   DeadLetter,
-  DurableQueueMethods,
   PackedMessages,
-  PartitionStatus,
   PeekedMessage,
   PulledMessage,
   Settlement,
   SettleOutcome,
-} from "./queue-protocol.ts";
+} from "../durable/message.ts";
+import type { ConsumerStatus, DurableQueueMethods, PartitionStatus } from "./queue-protocol.ts";
 import { remoteDeclarations, remoteDurableQueue } from "./remote.ts";
 import { SendGate } from "./send-gate.ts";
 import { Wakes } from "./wakes.ts";

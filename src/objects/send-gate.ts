@@ -1,4 +1,4 @@
-import type { PackedMessages } from "./queue-protocol.ts";
+import type { PackedMessages } from "../durable/message.ts";
 
 interface Waiting<Answer> {
   packed: PackedMessages;

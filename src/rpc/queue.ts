@@ -5,7 +5,7 @@ import { DEFAULT_PARTITION } from "../contract/limits.ts";
 import { nameProblem } from "../contract/names.ts";
 import { packMessages, type Draft } from "../durable/content.ts";
 import { DurableQueues } from "../durable-queues.ts";
-import type { Backlog } from "../objects/queue-protocol.ts";
+import type { Backlog } from "../durable/message.ts";
 
 /** What a producer's binding may be confined to, in the `props` of its service binding. */
 export interface QueueProps {

@@ -2,7 +2,7 @@ import { env as bindings } from "cloudflare:workers";
 import type { Verdict } from "../../src/delivery/batch.ts";
 import { deliverToWorker } from "../../src/delivery/worker.ts";
 import { packMessages, type Draft } from "../../src/durable/content.ts";
-import type { StoredMessage } from "../../src/objects/queue-protocol.ts";
+import type { StoredMessage } from "../../src/durable/message.ts";
 import type { Seen, Step } from "./consumers/script.ts";
 
 export const SENT_AT = Date.UTC(2026, 10, 1, 12);

@@ -4,7 +4,7 @@ import messages from "../../migrations/durable-queue/0001_messages.sql";
 import type { ConsumerConfig, PullConsumer, QueueConfig, WorkerConsumer } from "../../src/contract/queue-config.ts";
 import { Database } from "../../src/durable/database.ts";
 import { packMessages, type Draft } from "../../src/durable/content.ts";
-import type { PackedMessages } from "../../src/objects/queue-protocol.ts";
+import type { PackedMessages } from "../../src/durable/message.ts";
 
 let objects = 0;
 

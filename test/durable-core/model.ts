@@ -3,7 +3,7 @@ import type { ConsumerConfig, QueueConfig } from "../../src/contract/queue-confi
 import type { Delivery, Flight } from "../../src/durable/cursor.ts";
 import { Partition } from "../../src/durable/partition.ts";
 import type { Verdict } from "../../src/durable/push.ts";
-import type { Settlement, StoredMessage } from "../../src/objects/queue-protocol.ts";
+import type { Settlement, StoredMessage } from "../../src/durable/message.ts";
 import { packMessages } from "../../src/durable/content.ts";
 import { config, DEAD_LETTERS, PULL, WORKER, type Disk } from "./disk.ts";
 

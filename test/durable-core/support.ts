@@ -4,7 +4,7 @@ import { packMessages, type Draft } from "../../src/durable/content.ts";
 import type { Database } from "../../src/durable/database.ts";
 import { Partition } from "../../src/durable/partition.ts";
 import type { Decision } from "../../src/durable/push.ts";
-import type { PeekedMessage, StoredMessage } from "../../src/objects/queue-protocol.ts";
+import type { PeekedMessage, StoredMessage } from "../../src/durable/message.ts";
 import { config, onDisk, WORKER, type Disk } from "./disk.ts";
 
 const START = 1_700_000_000_000;

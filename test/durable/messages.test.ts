@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { encodeBase64 } from "../../src/durable/base64.ts";
 import { decodeBody, packMessages } from "../../src/durable/content.ts";
-import type { ContentType } from "../../src/objects/queue-protocol.ts";
+import type { ContentType } from "../../src/durable/message.ts";
 import { addConsumer, call, freshQueue, QUEUES, refused, result } from "./support.ts";
 
 interface Message {

@@ -3,7 +3,8 @@ import type { Env } from "../../src/config.ts";
 import { QueueError, refuseQueue } from "../../src/contract/queue-errors.ts";
 import { leaseOf } from "../../src/durable/refs.ts";
 import { DurableQueues } from "../../src/durable-queues.ts";
-import type { DurableQueueMethods, PackedMessages, PulledMessage } from "../../src/objects/queue-protocol.ts";
+import type { PackedMessages, PulledMessage } from "../../src/durable/message.ts";
+import type { DurableQueueMethods } from "../../src/objects/queue-protocol.ts";
 import type { ResolvedQueue } from "../../src/objects/queue-records.ts";
 
 /** The facade over objects that answer as the test wants. */

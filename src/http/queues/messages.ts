@@ -2,7 +2,7 @@ import { DEFAULT_PARTITION } from "../../contract/limits.ts";
 import { ackBody, peekBody, pullBody, purgeRefsBody, pushBatchBody, pushBody } from "../../contract/queue-requests.ts";
 import { delayOf, packMessages, type Draft } from "../../durable/content.ts";
 import { parseRef } from "../../durable/refs.ts";
-import type { PeekedMessage, Settlement } from "../../objects/queue-protocol.ts";
+import type { PeekedMessage, Settlement } from "../../durable/message.ts";
 import { param, readQueueBody, type QueueCall, type QueueRoute } from "./call.ts";
 import { success, successText } from "./envelope.ts";
 import { isoOr, metricsShape } from "./shapes.ts";

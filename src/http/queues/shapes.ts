@@ -1,7 +1,8 @@
 import type { QueueSettings } from "../../contract/queue-config.ts";
 import { wireSettings } from "../../contract/queue-consumers.ts";
 import type { QueueStatus } from "../../durable-queues.ts";
-import type { Backlog, ConsumerStatus, PartitionStatus } from "../../objects/queue-protocol.ts";
+import type { Backlog } from "../../durable/message.ts";
+import type { ConsumerStatus, PartitionStatus } from "../../objects/queue-protocol.ts";
 import type { Bridge, ConsumerRecord, QueueRecord } from "../../objects/queue-records.ts";
 
 /** What Declarations and the objects know, in the shapes of Cloudflare's API. */

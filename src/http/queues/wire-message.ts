@@ -1,7 +1,7 @@
 import { QueueError } from "../../contract/queue-errors.ts";
 import { decodeBase64, encodeBase64 } from "../../durable/base64.ts";
 import { decodeBody, type Draft } from "../../durable/content.ts";
-import type { StoredMessage } from "../../objects/queue-protocol.ts";
+import type { StoredMessage } from "../../durable/message.ts";
 
 /** How messages travel in JSON. */
 
