@@ -20,6 +20,11 @@ export function hasNoHelper(binding: string, error: unknown): boolean {
   return true;
 }
 
+/** The consumer may be another one by the next time. */
+export function askAgain(binding: string): void {
+  without.delete(binding);
+}
+
 /** Whether this is what the helper answers; it comes from a Worker that may be deployed with anything. */
 export function isPlainAnswer(answer: unknown, count: number): answer is PlainAnswer {
   const { calls, error } = (answer ?? {}) as Partial<PlainAnswer>;

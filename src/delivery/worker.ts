@@ -3,7 +3,7 @@ import type { OutgoingBatch, Verdict } from "./batch.ts";
 import { CallLog, type HandlerBatch } from "./call-log.ts";
 import { failureText, LATE, within } from "./ending.ts";
 import { fold } from "./fold.ts";
-import { hasNoHelper, isPlainAnswer, mayHaveHelper } from "./helper.ts";
+import { askAgain, hasNoHelper, isPlainAnswer, mayHaveHelper } from "./helper.ts";
 import { plainBatch } from "./outgoing.ts";
 import { DELIVER, type PlainBatch } from "./protocol.ts";
 import { isUnreachable } from "./unreachable.ts";
@@ -60,7 +60,10 @@ async function callHandler(consumer: Consumer, binding: string, batch: PlainBatc
     else dispose(result);
   } catch (thrown) {
     // A handler that has made calls was reached, and has come by such an error in its own doings.
-    if (isUnreachable(thrown) && log.calls.length === 0) return unreachable(thrown);
+    if (isUnreachable(thrown) && log.calls.length === 0) {
+      askAgain(binding);
+      return unreachable(thrown);
+    }
     error = failureText(thrown);
   }
   if (error !== TOO_LONG) await within(log.complete, LAST_CALLS_MS);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
+import { transformWithOxc } from "vite";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -14,14 +14,16 @@ const HELPER = [
   "src/contract/queue-limits.ts",
 ];
 
+async function moduleOf(file: string) {
+  const path = join(ROOT, file);
+  const { code } = await transformWithOxc(readFileSync(path, "utf8"), path);
+  return { type: "ESModule" as const, path, contents: code };
+}
+
 /** A consumer of `test/delivery`, as a Worker of its own; it is given nothing of the broker but, if any, the helper. */
-function worker(name: string, compatibilityDate: string, more: string[] = []) {
+async function worker(name: string, compatibilityDate: string, more: string[] = []) {
   const main = `test/delivery/consumers/${name}.ts`;
-  const modules = [main, "test/delivery/consumers/script.ts", ...more].map((path) => ({
-    type: "ESModule" as const,
-    path: join(ROOT, path),
-    contents: stripTypeScriptTypes(readFileSync(join(ROOT, path), "utf8")),
-  }));
+  const modules = await Promise.all([main, "test/delivery/consumers/script.ts", ...more].map(moduleOf));
   return { name, compatibilityDate, modulesRoot: ROOT, modules, bindings: { COLOUR: "green" } };
 }
 
@@ -29,7 +31,11 @@ function worker(name: string, compatibilityDate: string, more: string[] = []) {
 export const consumers = {
   // Small enough to be filled.
   bindings: { AUTH: "off", QUEUE_MAX_BYTES: 100_000 },
-  workers: [worker("object", "2022-06-01"), worker("class", "2024-06-01"), worker("wrapped", "2026-10-28", HELPER)],
+  workers: [
+    await worker("object", "2022-06-01"),
+    await worker("class", "2024-06-01"),
+    await worker("wrapped", "2026-10-28", HELPER),
+  ],
   serviceBindings: {
     OBJECT: "object",
     NAMED: { name: "object", entrypoint: "Named" },
