@@ -26,7 +26,6 @@ export const QUEUE_STATUS = {
   10251: 429,
   /** Delivery is paused, and with it pulling. */
   10252: 409,
-  10253: 429,
   /** A consumer of this name is there, with other settings. */
   11004: 409,
   /** The queue's name is taken. */
@@ -47,7 +46,7 @@ export const QUEUE_STATUS = {
 
 export type QueueErrorCode = keyof typeof QUEUE_STATUS;
 
-const RETRYABLE: ReadonlySet<QueueErrorCode> = new Set<QueueErrorCode>([10250, 10251, 10252, 10253, 15001]);
+const RETRYABLE: ReadonlySet<QueueErrorCode> = new Set<QueueErrorCode>([10250, 10251, 10252, 15001]);
 
 /** A refusal as plain data, as objects hand it to each other: a thrown error would be logged as a crash. */
 export interface QueueRefusal {

@@ -26,6 +26,9 @@ import { remoteDeclarations, remoteDurableQueue } from "./remote.ts";
 import { SendGate } from "./send-gate.ts";
 import { Wakes } from "./wakes.ts";
 
+/** Bodies that wait for the disk are the only thing in memory that a client can pile up. */
+const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+
 const NOTHING: BacklogDetail = {
   count: 0,
   bytes: 0,
@@ -181,6 +184,9 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
   async send(queue: string, packed: PackedMessages): Promise<Backlog | QueueRefusal> {
     const partition = await this.#open();
     if (partition === null || partition.config.name !== queue) return unknownQueue(queue);
+    if (this.#gate.waitingBytes + packed.bodies.byteLength > MAX_WAITING_BYTES) {
+      return refuseQueue(10250, `the partition ${this.#name} is sent more than its disk takes; send it again later`);
+    }
     return this.#gate.send(packed);
   }
 

@@ -15,6 +15,8 @@ export class SendGate<Answer> {
   readonly #storage: DurableObjectStorage;
   readonly #store: (packed: PackedMessages[]) => Answer;
   #waiting: Waiting<Answer>[] = [];
+  /** Bytes of bodies that wait for the disk. */
+  waitingBytes = 0;
   #isFlushing = false;
 
   /** `store` writes messages in one turn, and answers what each of their senders is told. */
@@ -27,6 +29,7 @@ export class SendGate<Answer> {
   send(packed: PackedMessages): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     this.#waiting.push({ packed, resolve, reject });
+    this.waitingBytes += packed.bodies.byteLength;
     if (!this.#isFlushing) this.#flush();
     return promise;
   }
@@ -34,6 +37,7 @@ export class SendGate<Answer> {
   #flush(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
+    this.waitingBytes = 0;
     try {
       const answer = this.#store(waiting.map(({ packed }) => packed));
       for (const { resolve } of waiting) resolve(answer);
