@@ -15,6 +15,7 @@ import {
   type WaggleStand,
 } from "../stand.ts";
 
+const ROUNDS = 5;
 /** Nothing takes what comes in here, or its consumer takes it all the while. */
 const QUEUES = { kept: null, taken: 100 };
 
@@ -58,7 +59,7 @@ async function againstTable(bench: Bench, waggle: WaggleStand, load: Load): Prom
   const bare = await Client.open(bench.bare.port, connections);
   const count = bench.some(connections === 1 ? 200 : 600);
   const insert = post("/insert", messages === 1 ? bodyOf(0, bytes) : batchBody(0, messages, bytes));
-  const [figure, reference] = await interleave(bench.rounds, [
+  const [figure, reference] = await interleave(Math.min(bench.rounds, ROUNDS), [
     async () => {
       const rate = await producer.rate(count, repeat(requestOf("kept", load)), 200);
       await waggle.api.purge("kept");
@@ -87,7 +88,7 @@ async function againstSimulator(bench: Bench, stands: [WaggleStand, Stand], load
     await awaitSeen(stand.consumer, count * messages);
     return rate;
   });
-  const [figure = NaN, reference] = await interleave(bench.rounds, rounds);
+  const [figure = NaN, reference] = await interleave(Math.min(bench.rounds, ROUNDS), rounds);
   const unit = "requests/s, reference: the simulator";
   bench.report({ name: `${nameOf(load)}, with a consumer`, figure, ...(reference && { reference }), unit });
 }
