@@ -2,7 +2,7 @@ import { readConfig, type Config, type Env } from "./config.ts";
 import { unwrap, WaggleError } from "./contract/errors.ts";
 import { DEFAULT_PARTITION } from "./contract/limits.ts";
 import type { DeclaredOptions } from "./contract/options.ts";
-import type { Ack, Outcome, PopRequest } from "./engine/engine.ts";
+import type { Ack, Outcome, PopRequest, PushOptions } from "./engine/engine.ts";
 import { parseMessageId } from "./engine/ids.ts";
 import { listing, type Listing } from "./listing.ts";
 import type { Depth } from "./objects/home.ts";
@@ -48,13 +48,21 @@ export class Broker {
     return this.#owner(this.#placement.home(queue));
   }
 
-  /** Appends JSON texts to a partition, all or none. */
-  async push(queue: string, payloads: string[], partition = DEFAULT_PARTITION, isAscii = false): Promise<void> {
-    if (payloads.length === 0) return;
+  /** Appends JSON texts to a partition, all or none. Answers how many; of a repeat, how many they were at first. */
+  async push(
+    queue: string,
+    payloads: string[],
+    partition = DEFAULT_PARTITION,
+    isAscii = false,
+    { key, requireResponders = false }: PushOptions = {},
+  ): Promise<number> {
+    if (payloads.length === 0 && !requireResponders) return 0;
     const owner = this.#owner(this.#placement.owner(queue, partition));
     const wide = !isAscii && payloads.reduce((sum, { length }) => sum + length, 0) > PACK_PUSH_CHARS;
     const sent = wide ? payloads.map((payload) => new TextEncoder().encode(payload)) : payloads;
-    unwrap(await forwarded(owner.push(queue, partition, sent, isAscii)));
+    // What most pushes do not ask for need not travel.
+    const options = key === undefined && !requireResponders ? undefined : { key, requireResponders };
+    return unwrap(await forwarded(owner.push(queue, partition, sent, isAscii, options)));
   }
 
   /**

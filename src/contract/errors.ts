@@ -12,6 +12,7 @@ export const STATUS = {
   bad_configuration: 500,
   auth_not_configured: 503,
   ephemeral_unavailable: 503,
+  no_responders: 503,
   owner_moved: 503,
   ephemeral_forward_failed: 503,
 } as const;

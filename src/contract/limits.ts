@@ -17,6 +17,19 @@ export const MAX_RETRY_LIMIT = 1000;
 export const MAX_WINDOW_MS = 60_000;
 export const MAX_WINDOW_COUNT = 10_000;
 
+/** The key of a push, in bytes of UTF-8. */
+export const MAX_KEY_BYTES = 128;
+/** How long the key of a push is remembered, in ms. */
+export const KEY_MEMORY_MS = 60_000;
+/** Keys that are remembered at once; beyond, the oldest is forgotten first, and a repeat of its push is a new one. */
+export const MAX_KEYS_PER_PARTITION = 10_000;
+export const MAX_KEYS_PER_OWNER = 50_000;
+/** Keys that a checkpoint holds: the youngest of its owner. */
+export const MAX_WRITTEN_KEYS = 10_000;
+
+/** For how long after its last pop a consumer counts as listening, in ms. */
+export const LISTENING_MS = 5000;
+
 /** The partition of a push that names none. */
 export const DEFAULT_PARTITION = "Default";
 /** The reserved group of pops that name none. */

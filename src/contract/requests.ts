@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { DEFAULT_PARTITION, MAX_ITEMS, MAX_WAIT_MS, QUEUE_MODE } from "./limits.ts";
-import { name } from "./names.ts";
+import { name, pushKey } from "./names.ts";
 import { declaredOptions } from "./options.ts";
 
 /**
@@ -9,7 +9,14 @@ import { declaredOptions } from "./options.ts";
  */
 
 /** A push without its messages, whose payloads stay raw text. */
-export const pushHead = z.compile(z.object({ queue: name, partition: z.nullish(name) }));
+export const pushHead = z.compile(
+  z.object({
+    queue: name,
+    partition: z.nullish(name),
+    key: z.nullish(pushKey),
+    requireResponders: z.nullish(z.boolean()),
+  }),
+);
 export type PushHead = z.infer<typeof pushHead>;
 
 export const ackBody = z.compile(

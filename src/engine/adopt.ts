@@ -1,11 +1,15 @@
 import type { Ring } from "./ring.ts";
+import type { KeysState } from "./recent-keys.ts";
 import { ringState, type CursorState, type RingState } from "./snapshot.ts";
 import type { StoredMessage } from "./stored.ts";
+import { clientName } from "./transit.ts";
 
 /** A partition with its contents, as one owner hands it to another. */
 export interface RingExport {
   state: RingState;
   messages: Omit<StoredMessage, "segment">[];
+  /** Of the last pushes to it. */
+  keys?: KeysState;
 }
 
 export function exportRing(ring: Ring): RingExport {
@@ -16,7 +20,8 @@ export function exportRing(ring: Ring): RingExport {
     bytes,
     width,
   }));
-  return { state: ringState(ring), messages };
+  const { context, name } = ring.queue;
+  return { state: ringState(ring), messages, keys: context.keys.stateOf(clientName(name), ring.partition) };
 }
 
 /** Gives the messages of a partition new numbers, from `first` on: each owner counts for itself. */

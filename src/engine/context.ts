@@ -3,6 +3,7 @@ import { Deadlines } from "./deadlines.ts";
 import type { Batch } from "./batch.ts";
 import type { Cursor } from "./cursor.ts";
 import { Ledger } from "./ledger.ts";
+import { RecentKeys } from "./recent-keys.ts";
 import type { Queue } from "./queue.ts";
 import type { Waiter } from "./waiter.ts";
 
@@ -41,7 +42,15 @@ export interface Effects {
 }
 
 /** What holding things costs, beside the payload's own width. */
-export const COST = { message: 200, ring: 1024, queue: 1024, group: 1024, waiter: 1024, cursor: 512 } as const;
+export const COST = {
+  message: 200,
+  ring: 1024,
+  queue: 1024,
+  group: 1024,
+  waiter: 1024,
+  cursor: 512,
+  key: 256,
+} as const;
 
 /** What every part of one engine shares. */
 export class EngineContext {
@@ -53,6 +62,9 @@ export class EngineContext {
   memoryBytes = 0;
   readonly deadlines = new Deadlines();
   readonly ledger = new Ledger();
+  readonly keys = new RecentKeys(this);
+  /** Until when nobody knows who was popping before a crash: whoever asks is told that somebody is. */
+  unsureUntil = -Infinity;
   /** Leases out, over all rings. */
   leases = 0;
   /** Cursors that something came back to, and whose parked pops have not been looked at since. */

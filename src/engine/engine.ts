@@ -1,5 +1,5 @@
 import { isRefusal, refuse, type Refusal } from "../contract/errors.ts";
-import { MAX_GROUPS, MAX_ITEMS } from "../contract/limits.ts";
+import { LISTENING_MS, MAX_GROUPS, MAX_ITEMS } from "../contract/limits.ts";
 import { effectiveOptions, type DeclaredOptions, type EngineSettings } from "../contract/options.ts";
 import type { RingExport } from "./adopt.ts";
 import { Batch, type Handed } from "./batch.ts";
@@ -12,6 +12,7 @@ import { HandOver } from "./handover.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Queue } from "./queue.ts";
 import { Queues } from "./queues.ts";
+import { costOfKey, type KeysState } from "./recent-keys.ts";
 import type { Restored } from "./restore.ts";
 import { Room } from "./room.ts";
 import { takeSnapshot, type Snapshot } from "./snapshot.ts";
@@ -30,6 +31,14 @@ export interface PopRequest {
   waitMs: number;
   /** Names the pop while it is parked, to cancel it by. */
   waiterId: string;
+}
+
+/** What a push may ask for beside being stored. */
+export interface PushOptions {
+  /** Names the push, so that a repeat of it within a minute stores nothing. */
+  key?: string | undefined;
+  /** Whether to refuse the push when nobody is there to take it. */
+  requireResponders?: boolean | undefined;
 }
 
 /** A demand of a queue's home on another owner of it. */
@@ -108,18 +117,29 @@ export class Engine {
   /** Moves the clock and does what has become due. Called before every operation. */
   advance(now: number): void {
     this.#context.now = Math.max(now, this.#context.now);
+    this.#context.keys.expire();
     this.#context.deadlines.run(this.#context.now, this.#context.wake);
   }
 
   /**
-   * Appends payloads to a partition, all or none. `isAscii` says that every payload is, which makes weighing free.
-   * Refused: `queue_full` by the queue's bounds, `ephemeral_unavailable` by the memory cap.
+   * Appends payloads to a partition, all or none, and answers how many; with a key that is known already, how many they
+   * were the first time. `isAscii` says that every payload is, which makes weighing free. Refused: `queue_full` by the
+   * queue's bounds, `ephemeral_unavailable` by the memory cap, `no_responders` where some were asked for.
    */
-  push(name: string, partition: string, payloads: readonly string[], isAscii: boolean): Refusal | null {
-    if (payloads.length === 0) return null;
+  push(
+    name: string,
+    partition: string,
+    payloads: readonly string[],
+    isAscii: boolean,
+    { key, requireResponders = false }: PushOptions = {},
+  ): Refusal | number {
+    const before = key === undefined ? null : this.pushedWith(name, partition, key);
+    if (before !== null) return before;
+    if (requireResponders && !this.isListening(name, partition)) return noResponders(name);
+    if (payloads.length === 0) return 0;
     const weights: Weight[] = [];
     let bytes = 0;
-    let memory = payloads.length * COST.message;
+    let memory = payloads.length * COST.message + (key === undefined ? 0 : costOfKey(key));
     for (const payload of payloads) {
       const weight = weigh(payload, isAscii);
       weights.push(weight);
@@ -141,11 +161,26 @@ export class Engine {
       const { bytes: size, width } = weights[i] as Weight;
       ring.append(payload, size, width);
     });
+    if (key !== undefined) this.#context.keys.remember(name, partition, key, payloads.length);
     this.#context.counters.pushed += payloads.length;
     queue.touchedAt = this.#context.now;
     ring.touchedAt = this.#context.now;
     ring.announce();
-    return null;
+    return payloads.length;
+  }
+
+  /** How many messages an earlier push with this key stored; null = none is remembered. */
+  pushedWith(name: string, partition: string, key: string): number | null {
+    return this.#context.keys.pushedWith(name, partition, key);
+  }
+
+  /**
+   * Whether anybody listens to a partition here, by its name or with all others; null = to all of the queue. Pops of all
+   * partitions are seen by the queue's home alone.
+   */
+  isListening(name: string, partition: string | null): boolean {
+    const { now, unsureUntil } = this.#context;
+    return now < unsureUntil || (this.queues.get(name)?.isListenedTo(partition, now - LISTENING_MS) ?? false);
   }
 
   /**
@@ -335,8 +370,13 @@ export class Engine {
     return false;
   }
 
+  /** The keys of pushes that a restart has to bring back. */
+  get recentKeys(): KeysState[] {
+    return this.#context.keys.states();
+  }
+
   snapshot(): Snapshot {
-    return takeSnapshot(this.queues.values(), this.#context.nextSeq);
+    return { ...takeSnapshot(this.queues.values(), this.#context.nextSeq), keys: this.recentKeys };
   }
 
   /** Takes up what an earlier life wrote; see {@link HandOver.restore}. */
@@ -365,5 +405,12 @@ function groupLimit(queue: Queue | undefined, group: string): Refusal | null {
   return refuse(
     "too_many_groups",
     `queue ${JSON.stringify(queue.name)} has ${MAX_GROUPS} groups, the most it may have`,
+  );
+}
+
+export function noResponders(queue: string): Refusal {
+  return refuse(
+    "no_responders",
+    `nobody waits on queue ${JSON.stringify(queue)}, or has popped it within the last ${LISTENING_MS / 1000} s`,
   );
 }

@@ -172,8 +172,10 @@ export class Group implements Due {
     const { now } = this.queue.context;
     if (cursor === null) {
       this.lastPopAt = now;
+      this.queue.poppedAt = now;
     } else {
       cursor.lastPopAt = now;
+      cursor.ring.poppedAt = now;
       cursor.ring.touchedAt = now;
     }
     this.queue.touchedAt = now;

@@ -1,3 +1,4 @@
+import { LISTENING_MS } from "../contract/limits.ts";
 import { exportRing, joined, renumber, type RingExport } from "./adopt.ts";
 import type { EngineContext } from "./context.ts";
 import type { Queue } from "./queue.ts";
@@ -26,13 +27,15 @@ export class HandOver {
    * now are kept apart, in transit.
    */
   restore(
-    { queues, rings, nextSeq }: Snapshot,
+    { queues, rings, nextSeq, keys = [] }: Snapshot,
     parts: (queue: string, partition: string) => StoredPart[],
     restored: Restored,
     now: number,
   ): void {
     this.#context.now = now;
     this.#context.nextSeq = nextSeq;
+    this.#context.keys.restore(keys);
+    if (!restored.timesAreExact) this.#context.unsureUntil = now + LISTENING_MS;
     const states = new Map(queues.map((state) => [clientName(state.queue), state]));
     for (const state of queues) if (!isInTransit(state.queue)) this.#restoreQueue(state.queue, state, restored);
     /** What comes of it is to be written, unlike all the rest. */
@@ -70,6 +73,7 @@ export class HandOver {
   /** Takes over a partition from another owner. The queue must be known here. */
   adopt(queueName: string, older: RingExport): void {
     this.#context.counters.adopted++;
+    if (older.keys !== undefined) this.#context.keys.restore([{ ...older.keys, queue: queueName }]);
     const queue = this.#queues.get(queueName) ?? this.#queues.create(queueName);
     for (const { group } of older.state.cursors) queue.addGroup(group);
     if (queue.rings.has(older.state.partition)) this.#join(queue, older);

@@ -24,6 +24,8 @@ export class Queue implements Due {
   stored = 0;
   parkedPops = 0;
   touchedAt: number;
+  /** The last pop of any partition that came here, by whichever group. */
+  poppedAt = -Infinity;
   /** Other owners that hold a part of this queue; its home, which this then is, must outlive them. */
   readonly holders = new Set<number>();
   #closed = false;
@@ -49,6 +51,14 @@ export class Queue implements Due {
   /** Whether nothing would be lost if this queue were forgotten. */
   get isIdle(): boolean {
     return !this.declared && this.length === 0 && this.parkedPops === 0 && this.holders.size === 0;
+  }
+
+  /** Whether a pop waits on a partition, or has come since `since`; with null, one of any partition. */
+  isListenedTo(partition: string | null, since: number): boolean {
+    if (this.poppedAt > since) return true;
+    for (const { parking } of this.listening) if (parking.isOccupied) return true;
+    const ring = partition === null ? undefined : this.rings.get(partition);
+    return ring !== undefined && (ring.parked.size > 0 || ring.poppedAt > since);
   }
 
   /** Another owner holds a part of this queue from now on, and will know all of its groups. */

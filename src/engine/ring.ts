@@ -33,6 +33,8 @@ export class Ring implements Due {
   /** Messages from this number on are gone only from the front; among older ones some have left from between others. */
   wholeFrom = 0;
   touchedAt: number;
+  /** The last pop that named this partition, by whichever group. */
+  poppedAt = -Infinity;
   #wire: WireText | null = null;
 
   constructor(

@@ -1,6 +1,7 @@
 import type { QueueOptions } from "../contract/options.ts";
 import type { DropCause } from "./context.ts";
 import type { Cursor } from "./cursor.ts";
+import type { KeysState } from "./recent-keys.ts";
 import type { Queue } from "./queue.ts";
 import type { Ring } from "./ring.ts";
 
@@ -10,6 +11,8 @@ export interface Snapshot {
   rings: RingState[];
   /** The number of the next message: one that was used before may still lie in a row that is needed for another. */
   nextSeq: number;
+  /** Of the last pushes; not of partitions that are kept only, as a consumed message may be pushed again too. */
+  keys?: KeysState[];
 }
 
 export interface QueueState {

@@ -33,9 +33,8 @@ export const ephemeralRoutes: Route[] = [
 ];
 
 async function push({ request, broker }: Call): Promise<Response> {
-  const { queue, partition, payloads, isAscii } = readPush(await readBody(request));
-  await broker.push(queue, payloads, partition, isAscii);
-  return rawJson(`{"pushed":${payloads.length}}`, 201);
+  const { queue, partition, payloads, isAscii, options } = readPush(await readBody(request));
+  return rawJson(`{"pushed":${await broker.push(queue, payloads, partition, isAscii, options)}}`, 201);
 }
 
 const popQueries = new Map<number, ReturnType<typeof popQuery>>();

@@ -2,6 +2,7 @@ import { WaggleError } from "../contract/errors.ts";
 import { MAX_ITEMS } from "../contract/limits.ts";
 import { parse } from "../contract/parse.ts";
 import { partitionOf, pushHead } from "../contract/requests.ts";
+import type { PushOptions } from "../engine/engine.ts";
 import { scanned, type BodyText } from "./body.ts";
 import { JsonScanner } from "./json-scanner.ts";
 
@@ -11,8 +12,11 @@ export interface Push {
   /** Each payload as the exact text that was sent. */
   payloads: string[];
   isAscii: boolean;
+  options: PushOptions;
 }
 
+/** What is read of a push beside its messages. */
+const HEAD: ReadonlySet<string> = new Set(["queue", "partition", "key", "requireResponders"]);
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 
@@ -32,17 +36,23 @@ export function readPush({ text, isAscii }: BodyText): Push {
     } else {
       scanner.object((key) => {
         if (key === "messages") ({ payloads, problem } = readMessages(scanner));
-        else if (key === "queue" || key === "partition") head[key] = scanner.value();
+        else if (HEAD.has(key)) head[key] = scanner.value();
         else scanner.skip();
       });
     }
     scanner.end();
   });
   if (problem !== null && payloads === null) throw bad(problem);
-  const { queue, partition } = parse(pushHead, { queue: scalar(head["queue"]), partition: scalar(head["partition"]) });
+  const { queue, partition, key, requireResponders } = parse(pushHead, {
+    queue: scalar(head["queue"]),
+    partition: scalar(head["partition"]),
+    key: scalar(head["key"]),
+    requireResponders: scalar(head["requireResponders"]),
+  });
   if (payloads === null) throw bad("messages is required");
   if (problem !== null) throw bad(problem);
-  return { queue, partition: partitionOf({ partition }), payloads, isAscii };
+  const options: PushOptions = { key: key ?? undefined, requireResponders: requireResponders ?? false };
+  return { queue, partition: partitionOf({ partition }), payloads, isAscii, options };
 }
 
 function readMessages(scanner: JsonScanner): { payloads: string[] | null; problem: string | null } {

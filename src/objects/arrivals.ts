@@ -47,7 +47,7 @@ export class Arrivals {
     if (this.#isDone(move)) return;
     this.#turn((engine) => {
       this.#moves.add(move);
-      engine.adopt(queue, { state: ring.state, messages: arriving.messages });
+      engine.adopt(queue, { ...ring, messages: arriving.messages });
     });
   }
 

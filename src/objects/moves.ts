@@ -209,8 +209,8 @@ export class Moves {
       this.#turn((engine) => {
         const found = this.#find(place);
         if (found === null) return;
-        const { state, messages } = exportRing(found.ring);
-        engine.adopt(place.queue, { state: { ...state, queue: place.queue }, messages });
+        const { state, ...contents } = exportRing(found.ring);
+        engine.adopt(place.queue, { state: { ...state, queue: place.queue }, ...contents });
         engine.surrender(inTransit(place.queue), place.partition);
       });
     }

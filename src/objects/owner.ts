@@ -3,7 +3,7 @@ import { readConfig, type Env } from "../config.ts";
 import { isRefusal, refuse, WaggleError, type Refusal } from "../contract/errors.ts";
 import type { DeclaredOptions } from "../contract/options.ts";
 import type { Batch, Handed } from "../engine/batch.ts";
-import { Engine, type Claim, type Outcome, type PopRequest } from "../engine/engine.ts";
+import { Engine, noResponders, type Claim, type Outcome, type PopRequest, type PushOptions } from "../engine/engine.ts";
 import { newIncarnation } from "../engine/ids.ts";
 import { clientName, isInTransit } from "../engine/transit.ts";
 import { shareOf, type GroupDepth, type PartitionDepth, type QueueShare } from "../engine/views.ts";
@@ -130,19 +130,33 @@ export class Owner extends DurableObject<Env> {
     partition: string,
     payloads: string[] | Uint8Array[],
     isAscii: boolean,
+    options: PushOptions = {},
     hops = 0,
-  ): Promise<Refusal | null> {
+  ): Promise<Refusal | number> {
     const owner = this.#peers.placement.owner(queue, partition);
     if (owner !== this.#peers.self) {
-      return hops > 0 ? moved(queue) : this.#peers.owner(owner).push(queue, partition, payloads, isAscii, hops + 1);
+      if (hops > 0) return moved(queue);
+      return this.#peers.owner(owner).push(queue, partition, payloads, isAscii, options, hops + 1);
     }
+    const { key, requireResponders = false } = options;
+    if (requireResponders && !(await this.#mayPush(queue, partition, key))) return noResponders(queue);
+    if (payloads.length === 0) return 0;
     if (!this.#isOpen(queue)) await this.#open(queue);
     if (this.#moves.mayBeElsewhere(queue, partition) && !(await this.#moves.pull(queue, partition)))
       return moved(queue);
     const texts = payloads.map((payload) =>
       typeof payload === "string" ? payload : new TextDecoder().decode(payload),
     );
-    return this.#turn((engine) => engine.push(queue, partition, texts, isAscii));
+    return this.#turn((engine) => engine.push(queue, partition, texts, isAscii, { key }));
+  }
+
+  /** Whether a push that asks for responders has some, or is a repeat of one that had. */
+  async #mayPush(queue: string, partition: string, key: string | undefined): Promise<boolean> {
+    await this.#load();
+    const isRepeat = key !== undefined && this.#turn((engine) => engine.pushedWith(queue, partition, key)) !== null;
+    if (isRepeat || this.#turn((engine) => engine.isListening(queue, partition))) return true;
+    // Pops of all partitions are parked there.
+    return !this.#peers.isHome(queue) && this.#peers.home(queue).isListening(queue);
   }
 
   async pop(request: PopRequest, hops = 0): Promise<PopAnswer | Refusal> {
@@ -294,6 +308,10 @@ export class Owner extends DurableObject<Env> {
 
   available(queue: string, group: string, owner: number, count: number): boolean {
     return this.#gather.available(queue, group, owner, count);
+  }
+
+  isListening(queue: string): boolean {
+    return this.#turn((engine) => engine.isListening(queue, null));
   }
 
   groupIdleMs(queue: string, group: string): number {

@@ -17,12 +17,13 @@ export function keyOf({ queue, partition }: Place): string {
 }
 
 export function bytesOf({ ring }: Parcel): number {
-  return ring.messages.reduce((sum, { payload }) => sum + payload.length + MESSAGE_BYTES, 0);
+  const keys = (ring.keys?.keys ?? []).reduce((sum, key) => sum + key.length + MESSAGE_BYTES, 0);
+  return ring.messages.reduce((sum, { payload }) => sum + payload.length + MESSAGE_BYTES, keys);
 }
 
 /** Cuts a partition into parcels that fit a call each. */
 export function split(head: Pick<Parcel, "move" | "epoch" | "queue" | "groups">, ring: RingExport): Parcel[] {
-  const { state, messages } = ring;
+  const { state, messages, ...rest } = ring;
   const pieces: RingExport["messages"][] = [[]];
   let bytes = 0;
   for (const message of messages) {
@@ -38,6 +39,11 @@ export function split(head: Pick<Parcel, "move" | "epoch" | "queue" | "groups">,
     ...head,
     index,
     last: index === pieces.length - 1,
-    ring: { state: { ...state, queue: head.queue }, messages: piece },
+    ring: {
+      state: { ...state, queue: head.queue },
+      messages: piece,
+      // With the last, which makes it an arrival.
+      ...(index === pieces.length - 1 ? rest : {}),
+    },
   }));
 }

@@ -21,6 +21,21 @@ export interface EphemeralMessage<T = unknown> {
   payload: T;
 }
 
+export interface PushOptions {
+  /** `Default` when absent. */
+  partition?: string;
+  /**
+   * Names this push, in up to 128 bytes: sent again with the same key within 60 s, it stores nothing and answers as it
+   * did at first, so that a push whose answer was lost can be repeated.
+   */
+  key?: string;
+  /**
+   * Whether to refuse the push with `no_responders` when no pop waits for it and none has come within 5 s. With no
+   * payloads at all it only asks.
+   */
+  requireResponders?: boolean;
+}
+
 export interface PopOptions {
   /** Absent = any partition. */
   partition?: string;
@@ -50,8 +65,14 @@ export interface Settled {
  * with this type. Every method throws a `WaggleError` with the `code` and `status` of the wire contract.
  */
 export interface EphemeralBinding {
-  /** Appends payloads: each element *is* one payload, any value that JSON can hold. All or none. */
-  push(queue: string, payloads: unknown[], options?: { partition?: string }): Promise<{ pushed: number }>;
+  /**
+   * Appends payloads: each element *is* one payload, any value that JSON can hold. All or none.
+   *
+   * ```ts
+   * await env.EPHEMERAL.push("rpc-requests", [{ n: 7, replyTo: inbox }], { key: crypto.randomUUID() });
+   * ```
+   */
+  push(queue: string, payloads: unknown[], options?: PushOptions): Promise<{ pushed: number }>;
   /** Hands out messages; with `wait`, parks until there are some or the time is over, and then answers with none. */
   pop<T = unknown>(queue: string, options?: PopOptions): Promise<{ queue: string; messages: EphemeralMessage<T>[] }>;
   /**

@@ -4,7 +4,7 @@ import { Broker } from "../broker.ts";
 import type { Env } from "../config.ts";
 import { WaggleError } from "../contract/errors.ts";
 import { DEFAULT_PARTITION, MAX_BODY_BYTES, MAX_ITEMS, MAX_WAIT_MS } from "../contract/limits.ts";
-import { name } from "../contract/names.ts";
+import { name, pushKey } from "../contract/names.ts";
 import { declaredOptions } from "../contract/options.ts";
 import { parse } from "../contract/parse.ts";
 import { ackStatus, groupOf } from "../contract/requests.ts";
@@ -21,7 +21,11 @@ const popOptions = z.strictObject({
   autoAck: z.optional(z.boolean()),
 });
 
-const pushOptions = z.strictObject({ partition: z.optional(name) });
+const pushOptions = z.strictObject({
+  partition: z.optional(name),
+  key: z.optional(pushKey),
+  requireResponders: z.optional(z.boolean()),
+});
 const ackOptions = z.strictObject({
   group: z.optional(name),
   status: z.optional(z.enum(["completed", "retry", "failed"])),
@@ -55,13 +59,12 @@ const acked = z
 export class Ephemeral extends WorkerEntrypoint<Env, EphemeralProps> implements EphemeralBinding {
   async push(...[queue, payloads, options = {}]: Parameters<EphemeralBinding["push"]>) {
     this.#permit("push", queue);
-    const { partition = DEFAULT_PARTITION } = parse(pushOptions, options);
+    const { partition = DEFAULT_PARTITION, ...asked } = parse(pushOptions, options);
     const texts = parse(payloadList, payloads).map(toJson);
     if (texts.reduce((sum, { length }) => sum + length, 0) > MAX_BODY_BYTES) {
       throw new WaggleError("payload_too_large", `the payloads are larger than ${MAX_BODY_BYTES} bytes together`);
     }
-    await this.#broker.push(queue, texts, partition);
-    return { pushed: texts.length };
+    return { pushed: await this.#broker.push(queue, texts, partition, false, asked) };
   }
 
   async pop<T = unknown>(queue: string, options: PopOptions = {}) {

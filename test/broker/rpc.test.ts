@@ -56,6 +56,19 @@ it("pushes to a partition, and nothing for nothing", async () => {
   expect((await popOne(queue)).partition).toBe("Default");
 });
 
+it("a push may bring a key, and may ask for responders", async () => {
+  const queue = freshQueue();
+  expect(await failure(broker.push(queue, [1], { requireResponders: true }))).toMatchObject({
+    code: "no_responders",
+    status: 503,
+  });
+  expect(await broker.push(queue, [1, 2], { key: "k" })).toEqual({ pushed: 2 });
+  expect(await broker.push(queue, [1, 2], { key: "k", requireResponders: true })).toEqual({ pushed: 2 });
+  expect(await popPayloads(queue, { batch: 10 })).toEqual([1, 2]);
+  expect(await broker.push(queue, [3], { requireResponders: true })).toEqual({ pushed: 1 });
+  expect(await failure(broker.push(queue, [1], { key: "" }))).toMatchObject(BAD);
+});
+
 it("pops values, in batches, of a partition, for a group, acked or leased", async () => {
   const queue = freshQueue();
   const partition = partitionAway(queue);

@@ -92,6 +92,15 @@ function kept({ queues }: Engine): Map<string, Queue> {
 export function describe(engine: Engine) {
   return {
     counters: structuredClone(engine.counters),
+    keys: Object.fromEntries(
+      engine.recentKeys
+        .flatMap(({ queue, partition, keys, at, pushed }) =>
+          keys.map(
+            (key, i) => [JSON.stringify([queue, partition, key]), { key, at: at[i], pushed: pushed[i] }] as const,
+          ),
+        )
+        .sort(([a], [b]) => (a < b ? -1 : 1)),
+    ),
     queues: byKey(kept(engine), (queue) => {
       const rings = ringsOf(queue);
       return {
@@ -132,8 +141,9 @@ function byKey<T, R>(map: ReadonlyMap<string, T>, look: (value: T) => R): Record
   return Object.fromEntries(keys.map((key) => [key, look(map.get(key) as T)]));
 }
 
-export function memoryOf({ queues }: Described): number {
+export function memoryOf({ queues, keys }: Described): number {
   let bytes = 0;
+  for (const { key } of Object.values(keys)) bytes += COST.key + 2 * key.length;
   for (const { groups, rings } of Object.values(queues)) {
     bytes += COST.queue + COST.group * Object.keys(groups).length;
     for (const { messages, cursors } of Object.values(rings)) {

@@ -5,7 +5,7 @@
  */
 import type { DeclaredOptions, EngineSettings, QueueOptions } from "../../src/contract/options.ts";
 import { COST, type DropCause } from "../../src/engine/context.ts";
-import type { Ack, Outcome, PopRequest } from "../../src/engine/engine.ts";
+import type { Ack, Outcome, PopRequest, PushOptions } from "../../src/engine/engine.ts";
 
 /** One delivered message, with the exact text that it had in the answer. */
 export interface Item {
@@ -106,6 +106,10 @@ export class Model {
   readonly queues = new Map<string, ModelQueue>();
   /** In the order of arrival. */
   parked: Parked[] = [];
+  /** Of the pushes of the last minute. */
+  keys: { queue: string; partition: string; key: string; pushed: number; at: number }[] = [];
+  /** Pops of the last seconds, and the ends of parked ones; a deleted queue takes them along. */
+  #pops: { queue: string; partition: string | null; at: number }[] = [];
   readonly counters = {
     pushed: 0,
     popped: 0,
@@ -130,8 +134,13 @@ export class Model {
 
   // What a caller can do.
 
-  push(name: string, partitionName: string, payloads: string[]): string {
-    if (payloads.length === 0) return "ok";
+  push(name: string, partitionName: string, payloads: string[], { key, requireResponders }: PushOptions): string {
+    const before = this.keys.find(
+      (known) => known.queue === name && known.partition === partitionName && known.key === key,
+    );
+    if (before !== undefined) return `pushed ${before.pushed}`;
+    if (requireResponders && !this.isListenedTo(name, partitionName)) return "no_responders";
+    if (payloads.length === 0) return "pushed 0";
     const known = this.queues.get(name);
     const { maxLength, maxBytes, policy } = known?.options ?? this.#effective(null);
     const incoming = payloads.map((payload) => this.#message(payload));
@@ -153,11 +162,21 @@ export class Model {
       partition.held.push(message);
       for (const reader of partition.readers.values()) reader.fresh.push(message);
     }
+    if (key !== undefined) {
+      this.keys.push({ queue: name, partition: partitionName, key, pushed: incoming.length, at: this.now });
+    }
     this.counters.pushed += incoming.length;
     queue.touchedAt = this.now;
     partition.touchedAt = this.now;
     this.#serve();
-    return "ok";
+    return `pushed ${incoming.length}`;
+  }
+
+  /** Whether a pop waits for messages of the partition, or has come within 5 s. */
+  isListenedTo(name: string, partition: string): boolean {
+    const concerns = (it: { queue: string; partition: string | null }) =>
+      it.queue === name && (it.partition === null || it.partition === partition);
+    return this.parked.some(concerns) || this.#pops.some((pop) => concerns(pop) && this.now - pop.at < 5000);
   }
 
   pop(request: PopRequest): string {
@@ -266,6 +285,7 @@ export class Model {
 
   remove(name: string): boolean {
     const existed = this.queues.delete(name);
+    this.#pops = this.#pops.filter((pop) => pop.queue !== name);
     this.#park(this.parked.filter((waiter) => waiter.queue === name));
     return existed;
   }
@@ -317,6 +337,7 @@ export class Model {
   /** Moves the clock; what has become due happens in the order in which it was due. */
   advance(now: number): void {
     this.now = now;
+    this.keys = this.keys.filter(({ at }) => now - at < 60_000);
     for (;;) {
       const due = this.#happenings().filter(({ at }) => at <= now);
       const at = Math.min(...due.map((happening) => happening.at));
@@ -549,6 +570,8 @@ export class Model {
   #used(queue: ModelQueue, groupName: string, partitionName: string | null): void {
     const group = this.#group(queue, groupName);
     queue.touchedAt = this.now;
+    this.#pops = this.#pops.filter(({ at }) => this.now - at < 5000);
+    this.#pops.push({ queue: queue.name, partition: partitionName, at: this.now });
     if (partitionName === null) {
       group.lastPopAt = this.now;
       return;
@@ -631,6 +654,7 @@ export class Model {
   /** What everything that exists should weigh. */
   get memoryBytes(): number {
     let bytes = this.parked.length * COST.waiter;
+    for (const { key } of this.keys) bytes += COST.key + 2 * key.length;
     for (const queue of this.queues.values()) {
       bytes += COST.queue + queue.groups.size * COST.group + queue.partitions.size * COST.ring;
       for (const { held, readers } of queue.partitions.values()) {

@@ -5,7 +5,14 @@ import type { AckStatus } from "../../src/engine/engine.ts";
 
 /** One step of a property run. Numbers called `pick` choose among what the run has seen so far. */
 export type Op =
-  | { op: "push"; queue: string; partition: string; payloads: number[] }
+  | {
+      op: "push";
+      queue: string;
+      partition: string;
+      payloads: number[];
+      key: string | undefined;
+      requireResponders: boolean;
+    }
   | {
       op: "pop";
       queue: string;
@@ -155,6 +162,8 @@ function opsOf({ queues, partitions, groups, declared, waitMs, ms, often }: Prof
         queue,
         partition,
         payloads: fc.array(fc.nat(5), { minLength: 1, maxLength: 4 }),
+        key: fc.option(fc.constantFrom("k1", "k2", "ключ"), { nil: undefined, freq: 1 }),
+        requireResponders: fc.constantFrom(false, false, false, false, true),
       }),
     ],
     [

@@ -147,8 +147,9 @@ export class Restarts {
     return { engine, journal, lastLife };
   }
 
-  push(payloads: readonly string[], { queue = "q", partition = "p" } = {}): void {
-    expect(this.engine.push(queue, partition, payloads, false)).toBeNull();
+  push(payloads: readonly string[], { queue = "q", partition = "p", key = "" } = {}): void {
+    const options = key === "" ? {} : { key };
+    expect(this.engine.push(queue, partition, payloads, false, options)).toBe(payloads.length);
   }
 
   pop(request: { queue?: string; partition?: string | null; group?: string; batch?: number; autoAck?: boolean } = {}) {
@@ -254,7 +255,7 @@ export class Restarts {
     const { engine } = this;
     switch (op.op) {
       case "push":
-        engine.push(op.queue, op.partition, this.#texts(op.payloads), false);
+        engine.push(op.queue, op.partition, this.#texts(op.payloads), false, op);
         return;
       case "pop": {
         const waiterId = `w${this.#pops++}`;

@@ -1,5 +1,6 @@
 import { expect, vi } from "vitest";
 import type { Refusal } from "../../src/contract/errors.ts";
+import { KEY_MEMORY_MS } from "../../src/contract/limits.ts";
 import type { EngineSettings } from "../../src/contract/options.ts";
 import { Batch, type Handed } from "../../src/engine/batch.ts";
 import { groupDepths, partitionDepths, shareOf } from "../../src/engine/views.ts";
@@ -44,7 +45,7 @@ export class SideBySide {
   run(op: Op): void {
     switch (op.op) {
       case "push":
-        return this.#push(op.queue, op.partition, op.payloads);
+        return this.#push(op);
       case "pop":
         return this.#pop({ ...op, waiterId: `w${this.#pops++}` });
       case "ack":
@@ -102,12 +103,13 @@ export class SideBySide {
       );
     }
     for (const name of this.model.queues.keys()) this.run({ op: "remove", queue: name });
+    this.run({ op: "advance", ms: KEY_MEMORY_MS, late: false });
     expect(this.engine.memoryBytes, "memory at the end").toBe(0);
     expect(this.engine.parkedPops, "parked pops at the end").toBe(0);
     expect(this.engine.nextDueAt, "deadlines at the end").toBe(Infinity);
   }
 
-  #push(queue: string, partition: string, kinds: number[]): void {
+  #push({ queue, partition, payloads: kinds, ...options }: Extract<Op, { op: "push" }>): void {
     const payloads = kinds.map((kind) => {
       const n = this.#payloads++;
       const shapes = [`${n}`, `"${n}"`, `[ ${n} ]`, `{"n":${n},"é":"ÿ"}`, `"${n} €"`, `"😀 ${n}"`];
@@ -115,8 +117,11 @@ export class SideBySide {
     });
     const isAscii = payloads.every((payload) => /^[\x20-\x7e]*$/.test(payload));
     this.#both(
-      () => codeOf(this.engine.push(queue, partition, payloads, isAscii)) ?? "ok",
-      () => this.model.push(queue, partition, payloads),
+      () => {
+        const pushed = this.engine.push(queue, partition, payloads, isAscii, options);
+        return codeOf(pushed) ?? `pushed ${String(pushed)}`;
+      },
+      () => this.model.push(queue, partition, payloads, options),
     );
   }
 

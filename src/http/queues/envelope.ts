@@ -16,6 +16,7 @@ const CODES: Record<ErrorCode, QueueErrorCode> = {
   bad_configuration: 15000,
   auth_not_configured: 10106,
   ephemeral_unavailable: 15001,
+  no_responders: 15001,
   owner_moved: 15001,
   ephemeral_forward_failed: 15001,
 };
