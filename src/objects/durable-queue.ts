@@ -5,9 +5,10 @@ import type { QueueConfig } from "../contract/queue-config.ts";
 import { isQueueRefusal, refuseQueue, type QueueRefusal } from "../contract/queue-errors.ts";
 import { CallBudget } from "../delivery/call-budget.ts";
 import { deliver } from "../delivery/deliver.ts";
-import type { Cursor, Delivery } from "../durable/cursor.ts";
+import type { Cursor, Delivery, Flight } from "../durable/cursor.ts";
 import { Database } from "../durable/database.ts";
 import { Partition } from "../durable/partition.ts";
+import type { Verdict } from "../durable/push.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { migrate } from "./migrate.ts";
 import { PullWaiters } from "./pull-waiters.ts";
@@ -21,22 +22,18 @@ import type {
   Settlement,
   SettleOutcome,
 } from "../durable/message.ts";
-import type { ConsumerStatus, DurableQueueMethods, PartitionStatus } from "./queue-protocol.ts";
+import type { DurableQueueMethods, PartitionStatus } from "./queue-protocol.ts";
 import { remoteDeclarations, remoteDurableQueue } from "./remote.ts";
+import { NO_BACKLOG, statusOf } from "./partition-status.ts";
+import { readStoredConfig, storeConfig } from "./stored-config.ts";
 import { SendGate } from "./send-gate.ts";
 import { Wakes } from "./wakes.ts";
 
+/** A batch that was taken whole, with nothing to follow it, is put down together with the next write, or after so long. */
+const TOGETHER_MS = 5;
+
 /** Bodies that wait for the disk are the only thing in memory that a client can pile up. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-
-const NOTHING: BacklogDetail = {
-  count: 0,
-  bytes: 0,
-  oldestAt: null,
-  readyCount: 0,
-  delayedCount: 0,
-  leasedCount: 0,
-};
 
 /**
  * One partition of a durable queue. This class only joins the parts: `Partition` decides what becomes of messages, `delivery`
@@ -57,6 +54,8 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
   #partition: Partition | null = null;
   #opening: Promise<Partition | null> | null = null;
   #isResuming = false;
+  /** Batches that have come back and are not put down yet: a crash now has them delivered again. */
+  #landed: { flight: Flight; verdict: Verdict; at: number }[] = [];
   /** Ids are never used again: what was deleted stays so. */
   #isDeleted = false;
 
@@ -77,7 +76,7 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
     });
     void ctx.blockConcurrencyWhile(async () => {
       await this.#wakes.load();
-      const config = storedConfig(ctx.storage, this.#db);
+      const config = readStoredConfig(ctx.storage, this.#db);
       if (config === null) return;
       this.#start(config);
       // Whatever has woken it: what became due meanwhile goes on, and an alarm that was lost is set again.
@@ -105,7 +104,7 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
     // The queue may have been deleted, or configured, while it was asked for.
     if (this.#isDeleted || this.#partition !== null || config === null) return this.#partition;
     const partition = this.#start(config);
-    writeConfig(this.#db, config);
+    storeConfig(this.#db, config);
     return partition;
   }
 
@@ -115,11 +114,12 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
     if (partition === null) return null;
     const now = Date.now();
     try {
+      for (const { flight, verdict, at } of this.#landed.splice(0)) partition.finish(flight, verdict, at);
       const result = act(partition, now);
       const deliveries = partition.handOver(now, () => this.#budget.take());
+      this.#deadLetters.ship(partition, now);
       partition.save();
       for (const delivery of deliveries) void this.#deliver(partition, delivery);
-      this.#deadLetters.ship(partition, now);
       this.#settle(partition, now);
       return result;
     } catch (error) {
@@ -171,7 +171,12 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
         ? ({ kind: "unreachable", reason: "the consumer was removed" } as const)
         : await deliver(push, this.env, batch);
     if (this.#partition !== partition) return;
-    this.#turn((_, now) => partition.finish(flight, verdict, now));
+    const at = Date.now();
+    this.#landed.push({ flight, verdict, at });
+    // A flush of the disk holds up whoever sends next; what he writes can go with this.
+    const mayWait = isTaken(verdict) && !partition.hasReady(flight.cursor, at);
+    if (!mayWait) this.#turn(() => {});
+    else setTimeout(() => this.#landed.length > 0 && this.#turn(() => {}), TOGETHER_MS);
   }
 
   override async alarm(): Promise<void> {
@@ -265,13 +270,14 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
     const known = this.#partition?.config.version ?? -1;
     if (config.version < known || this.#isDeleted) return;
     if (this.#partition === null) this.#start(config);
-    writeConfig(this.#db, config);
+    storeConfig(this.#db, config);
     this.#turn((partition, now) => partition.configure(config, now));
     this.#pulls.clear();
   }
 
   async destroy(): Promise<void> {
     this.#isDeleted = true;
+    this.#landed = [];
     this.#partition = null;
     this.#pulls.clear();
     this.#wakes.stop();
@@ -280,25 +286,23 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
   }
 
   async backlog(): Promise<BacklogDetail> {
-    return (await this.#open())?.backlogDetail(Date.now()) ?? NOTHING;
+    await this.#open();
+    return this.#turn((partition, now) => partition.backlogDetail(now)) ?? NO_BACKLOG;
   }
 
   async status(): Promise<PartitionStatus> {
-    const partition = await this.#open();
-    const { expired = 0, exhausted = 0, purged = 0, deadLettered = 0 } = partition?.counters ?? {};
-    return {
-      ...(partition?.backlogDetail(Date.now()) ?? NOTHING),
-      partition: this.#name,
+    await this.#open();
+    this.#turn(() => {});
+    const partition = this.#partition;
+    return statusOf(partition, this.#name, {
       nextAlarmAt: this.#wakes.alarmAt,
       rowsWritten: this.#db.rowsWritten + this.#wakes.alarmsSet,
-      consumers: partition === null ? [] : [...statusesOf(partition)],
-      dropped: { expired, exhausted, purged },
-      deadLettered,
-    };
+    });
   }
 
   async peek(limit: number): Promise<PeekedMessage[]> {
-    return (await this.#open())?.peek(Date.now(), limit) ?? [];
+    await this.#open();
+    return this.#turn((partition, now) => partition.peek(now, limit)) ?? [];
   }
 
   async purgeRefs(refs: string[]): Promise<string[]> {
@@ -312,38 +316,11 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
   }
 }
 
-function* statusesOf(partition: Partition): Generator<ConsumerStatus> {
-  for (const cursor of partition.cursors) {
-    const { consumer, flights, last, failures, retryAt } = cursor;
-    if (consumer === null) continue;
-    yield {
-      consumerId: consumer.consumerId,
-      name: consumer.name,
-      backlogCount: partition.owed(cursor),
-      batchesOut: flights.size,
-      lastDeliveryAt: last?.at ?? null,
-      lastOutcome: last?.outcome ?? null,
-      lastError: last?.error ?? null,
-      retryAt: failures > 0 && retryAt > 0 ? retryAt : null,
-      deadLettersWaiting: partition.lettersWaiting(cursor),
-    };
-  }
+/** Whether a consumer has taken every message of its batch. */
+function isTaken(verdict: Verdict): boolean {
+  return verdict.kind === "done" && verdict.decisions.every(({ kind }) => kind === "ack");
 }
 
 function unknownQueue(queue: string): QueueRefusal {
   return refuseQueue(10104, `there is no queue ${JSON.stringify(queue)} here`);
-}
-
-function storedConfig(storage: DurableObjectStorage, db: Database): QueueConfig | null {
-  // An object that was never configured has no tables, and shall not get any from being asked.
-  if (storage.kv.get("schema") === undefined) return null;
-  const row = db.first<{ json: string }>("SELECT json FROM config");
-  return row === undefined ? null : (JSON.parse(row.json) as QueueConfig);
-}
-
-function writeConfig(db: Database, config: QueueConfig): void {
-  db.run(
-    "INSERT INTO config (id, json) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET json = excluded.json",
-    JSON.stringify(config),
-  );
 }
