@@ -32,6 +32,12 @@ import { Wakes } from "./wakes.ts";
 /** A batch that was taken whole, with nothing to follow it, is put down together with the next write, or after so long. */
 const TOGETHER_MS = 5;
 
+/**
+ * A drain pauses for a moment this often. Into a Worker of the same process it would otherwise keep the loop of `workerd`
+ * from ever reading a socket, for as long as there is a backlog.
+ */
+const PAUSE_EVERY_MS = 20;
+
 /** Bodies that wait for the disk are the only thing in memory that a client can pile up. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
@@ -56,6 +62,7 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
   #isResuming = false;
   /** Batches that have come back and are not put down yet: a crash now has them delivered again. */
   #landed: { flight: Flight; verdict: Verdict; at: number }[] = [];
+  #pausedAt = 0;
   /** Ids are never used again: what was deleted stays so. */
   #isDeleted = false;
 
@@ -174,9 +181,15 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
     const at = Date.now();
     this.#landed.push({ flight, verdict, at });
     // A flush of the disk holds up whoever sends next; what he writes can go with this.
-    const mayWait = isTaken(verdict) && !partition.hasReady(flight.cursor, at);
-    if (!mayWait) this.#turn(() => {});
-    else setTimeout(() => this.#landed.length > 0 && this.#turn(() => {}), TOGETHER_MS);
+    if (isTaken(verdict) && !partition.hasReady(flight.cursor, at)) {
+      setTimeout(() => this.#landed.length > 0 && this.#turn(() => {}), TOGETHER_MS);
+      return;
+    }
+    if (at - this.#pausedAt >= PAUSE_EVERY_MS) {
+      this.#pausedAt = at;
+      await scheduler.wait(0);
+    }
+    this.#turn(() => {});
   }
 
   override async alarm(): Promise<void> {
