@@ -1,5 +1,6 @@
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
+import { KEYS } from "./test/auth/keys.ts";
 import { consumers } from "./test/process/delivery-consumers.ts";
 
 /** A machine that is busy with something else must not fail a test. */
@@ -78,6 +79,15 @@ export default defineConfig({
           }),
         ],
         test: { name: "durable", include: ["test/durable/**/*.test.ts"], testTimeout: PATIENCE_MS },
+      },
+      {
+        plugins: [
+          cloudflareTest({
+            wrangler: { configPath: "./wrangler.toml" },
+            miniflare: { bindings: { AUTH: "required", WAGGLE_KEYS: JSON.stringify(KEYS), OWNERS: 2 } },
+          }),
+        ],
+        test: { name: "auth", include: ["test/auth/**/*.test.ts"], isolate: false, testTimeout: PATIENCE_MS },
       },
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./wrangler.toml" }, miniflare: consumers })],

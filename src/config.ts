@@ -1,5 +1,8 @@
+import { parseKeys, type Keys } from "./auth/keys.ts";
+
 import { WaggleError } from "./contract/errors.ts";
 import { MAX_WAIT_MS } from "./contract/limits.ts";
+import { parseOrigins, type CorsOrigins } from "./contract/origins.ts";
 import type { EngineSettings } from "./contract/options.ts";
 import type { Declarations } from "./objects/declarations.ts";
 import type { DurableQueue } from "./objects/durable-queue.ts";
@@ -11,6 +14,9 @@ export interface Env {
   DECLARATIONS: DurableObjectNamespace<Declarations>;
   DURABLE_QUEUE: DurableObjectNamespace<DurableQueue>;
   AUTH?: string;
+  /** A secret. */
+  WAGGLE_KEYS?: string;
+  CORS_ORIGINS?: string;
   OWNERS?: number | string;
   EPHEMERAL_MAX_BYTES?: number | string;
   EPHEMERAL_MAX_WAITERS?: number | string;
@@ -29,6 +35,10 @@ export interface Env {
 /** The operator's settings, checked. */
 export interface Config {
   auth: "required" | "off";
+  /** What tokens are signed with; null = none yet. */
+  keys: Keys | null;
+  /** Whose pages may call from a browser. */
+  corsOrigins: CorsOrigins;
   /** How many owners share the ephemeral queues. */
   owners: number;
   /** Memory for ephemeral queues per isolate, in bytes. */
@@ -49,7 +59,8 @@ export type Plan = "free" | "paid";
 /** How many calls one event may make to others; the platform allows a little more, and an event makes some by itself. */
 export const CALLS_PER_EVENT: Record<Plan, number> = { free: 40, paid: 900 };
 
-type NumericVar = Exclude<keyof Env, "OWNER" | "DECLARATIONS" | "DURABLE_QUEUE" | "AUTH" | "PLAN">;
+type TextVar = "AUTH" | "WAGGLE_KEYS" | "CORS_ORIGINS" | "PLAN";
+type NumericVar = Exclude<keyof Env, "OWNER" | "DECLARATIONS" | "DURABLE_QUEUE" | TextVar>;
 
 const parsed = new WeakMap<Env, Config>();
 
@@ -84,6 +95,8 @@ function parse(env: Env): Config {
   const gib = 1024 ** 3;
   return {
     auth: oneOf<Config["auth"]>("AUTH", "required", "off"),
+    keys: env.WAGGLE_KEYS === undefined ? null : parseKeys(env.WAGGLE_KEYS),
+    corsOrigins: parseOrigins(env.CORS_ORIGINS ?? ""),
     owners: number("OWNERS", 8, 1, 1024),
     maxBytes: number("EPHEMERAL_MAX_BYTES", 64 * 1024 * 1024, 1, gib),
     checkpointMs: number("CHECKPOINT_MS", 1000, 0, 60_000),

@@ -1,6 +1,7 @@
 /** Every `code` that an answer can carry, with its HTTP status. Clients branch on the code alone. */
 export const STATUS = {
   ephemeral_bad_request: 400,
+  unauthorized: 401,
   forbidden: 403,
   not_found: 404,
   ephemeral_queue_not_found: 404,
@@ -44,16 +45,14 @@ export function isRefusal(value: unknown): value is Refusal {
 /** The one error class of Waggle. */
 export class WaggleError extends Error {
   override name = "WaggleError";
+  readonly code: ErrorCode;
   readonly status: number;
   /** Seconds after which a repeat may succeed. */
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(
-    readonly code: ErrorCode,
-    message: string,
-    options?: ErrorOptions,
-  ) {
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
+    this.code = code;
     this.status = STATUS[code];
     this.retryAfterSeconds = PASSING.has(code) ? 1 : undefined;
   }

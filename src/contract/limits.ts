@@ -12,6 +12,9 @@ export const MAX_NAME_BYTES = 512;
 export const MAX_GROUPS = 4096;
 /** How long a pop may wait, in ms. */
 export const MAX_WAIT_MS = 300_000;
+/** How long a ticket is good for, and how many of them may wait to be used. */
+export const TICKET_SECONDS = 30;
+export const MAX_TICKETS = 10_000;
 export const MAX_LEASE_SECONDS = 86_400;
 export const MAX_RETRY_LIMIT = 1000;
 export const MAX_WINDOW_MS = 60_000;

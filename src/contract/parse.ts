@@ -40,6 +40,8 @@ function describe(issue: Issue, schema: z.core.$ZodType): string {
     case "invalid_value":
       return `${where} must be one of ${(issue.values ?? []).map((value) => JSON.stringify(value)).join(", ")}, not ${shown(issue.input)}`;
     case "too_small":
+      if (issue.origin === "array")
+        return `${where} holds ${lengthOf(issue.input)} items; at least ${issue.minimum} are needed`;
       return `${where} must be at least ${issue.minimum}, not ${shown(issue.input)}`;
     case "too_big":
       if (issue.origin === "array")

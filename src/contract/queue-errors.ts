@@ -5,7 +5,7 @@
 export const QUEUE_STATUS = {
   /** No such queue. */
   10104: 404,
-  /** The caller may not do this. */
+  /** The caller may not do this; with status 401 when nobody knows who calls. */
   10106: 403,
   /** Neither an id nor a name. */
   10107: 400,
@@ -68,17 +68,16 @@ export function isQueueRefusal(value: unknown): value is QueueRefusal {
  */
 export class QueueError extends Error {
   override name = "QueueError";
+  readonly code: QueueErrorCode;
   readonly status: number;
   /** The text without the code. */
   override readonly cause: string;
   /** Whether the same call may succeed later. */
   readonly retryable: boolean;
 
-  constructor(
-    readonly code: QueueErrorCode,
-    text: string,
-  ) {
+  constructor(code: QueueErrorCode, text: string) {
     super(`${text} (${code})`);
+    this.code = code;
     this.cause = text;
     this.status = QUEUE_STATUS[code];
     this.retryable = RETRYABLE.has(code);

@@ -1,5 +1,7 @@
+import type { Bearer } from "../auth/verifier.ts";
 import type { Broker } from "../broker.ts";
 import type { Env } from "../config.ts";
+import type { Rule } from "./rules.ts";
 
 /** What a route is called with. */
 export interface Call {
@@ -9,11 +11,16 @@ export interface Call {
   broker: Broker;
   env: Env;
   ctx: ExecutionContext;
+  /** What was read of the request; see {@link once}. */
+  asked?: Promise<unknown>;
+  /** Whoever calls, once anybody wanted to know; see `claimsOf`. */
+  bearer?: Promise<Bearer>;
 }
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-export type Route = [method: Method, path: string, handler: (call: Call) => Promise<Response>];
+/** A route, and who may call it. */
+export type Route = [method: Method, path: string, rule: Rule, handler: (call: Call) => Promise<Response>];
 
 /** Routes that answer failures in one envelope. */
 export interface RouteTable {
@@ -21,4 +28,9 @@ export interface RouteTable {
   /** What the paths of these routes begin with; unknown paths below get the same envelope. */
   prefixes: string[];
   failure(error: unknown, headers?: Record<string, string>): Response;
+}
+
+/** Reads what a route is asked for, once for its rule and its handler together. A route has one reader. */
+export function once<T>(read: (call: Call) => Promise<T>): (call: Call) => Promise<T> {
+  return (call) => (call.asked ??= read(call)) as Promise<T>;
 }

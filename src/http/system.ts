@@ -2,19 +2,22 @@ import { parse } from "../contract/parse.ts";
 import { ownersQuery } from "../contract/requests.ts";
 import { VERSION } from "../version.ts";
 import { json } from "./answers.ts";
+import { claimsOf } from "./gate.ts";
 import { prometheus } from "./prometheus.ts";
 import { queryOf } from "./query.ts";
 import type { Call, Route } from "./routes.ts";
+import { admin, anyToken, open } from "./rules.ts";
+import { sellTicket } from "./tickets.ts";
 
 /** What an operator asks of the broker as a whole. */
 export const systemRoutes: Route[] = [
-  ["GET", "/api/v1/system/owners", owners],
-  ["GET", "/metrics", metrics],
+  ["GET", "/api/v1/system/owners", admin("see the owners"), owners],
+  ["GET", "/metrics", admin("see the metrics"), metrics],
+  ["POST", "/api/v1/tickets", anyToken, async (call) => sellTicket(call, await claimsOf(call))],
+  ["GET", "/health", open, health],
 ];
 
 /** Answered to everybody and without waking an owner: a check every second must cost nothing. */
-export const healthRoute: Route = ["GET", "/health", health];
-
 async function health({ broker }: Call): Promise<Response> {
   return json({ status: "ok", version: VERSION, owners: broker.config.owners });
 }

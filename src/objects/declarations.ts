@@ -2,7 +2,9 @@ import { DurableObject } from "cloudflare:workers";
 import ephemeralQueues from "../../migrations/declarations/0001_ephemeral_queues.sql";
 import membershipEpochs from "../../migrations/declarations/0002_membership_epochs.sql";
 import durableQueues from "../../migrations/declarations/0003_durable_queues.sql";
+import tickets from "../../migrations/declarations/0004_tickets.sql";
 import { CALLS_PER_EVENT, readConfig, type Env } from "../config.ts";
+import type { Refusal } from "../contract/errors.ts";
 import { declaredOptions, type DeclaredOptions } from "../contract/options.ts";
 import type { QueueConfig, QueueSettings } from "../contract/queue-config.ts";
 import type { ConsumerDraft } from "../contract/queue-consumers.ts";
@@ -31,6 +33,7 @@ import type {
 import { QueueRegistry } from "./queue-registry.ts";
 import { QueueTable } from "./queue-table.ts";
 import { remoteDurableQueue, remoteOwner } from "./remote.ts";
+import { Tickets } from "./tickets.ts";
 
 type Answer<T> = T | QueueRefusal;
 
@@ -48,14 +51,16 @@ export class Declarations extends DurableObject<Env> {
   readonly #manifests: Manifests;
   readonly #bridges: Bridges;
   readonly #announcements: Announcements;
+  readonly #tickets: Tickets;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
-    migrate(ctx.storage, [ephemeralQueues, membershipEpochs, durableQueues]);
+    migrate(ctx.storage, [ephemeralQueues, membershipEpochs, durableQueues, tickets]);
     this.#alarms = new Alarms(ctx.storage, {
       membership: () => this.#membership.settle(),
       announcements: () => this.#announcements.flush(),
+      tickets: () => this.#tickets.sweep(),
     });
     this.#membership = new MembershipEpochs(
       ctx.storage,
@@ -74,6 +79,7 @@ export class Declarations extends DurableObject<Env> {
       wake: (at) => this.#alarms.wake("announcements", at),
       calls: CALLS_PER_EVENT[readConfig(env).plan],
     });
+    this.#tickets = new Tickets(db, (at) => this.#alarms.wake("tickets", at));
   }
 
   declareEphemeral(queue: string, options: DeclaredOptions): void {
@@ -107,6 +113,16 @@ export class Declarations extends DurableObject<Env> {
       homed.push({ queue: row.queue, options: declaredOptions.parse(JSON.parse(row.options)) });
     }
     return homed;
+  }
+
+  /** Keeps what a one-time ticket stands for. */
+  issueTicket(ticket: string, bearer: string): Promise<Refusal | null> {
+    return this.#tickets.issue(ticket, bearer);
+  }
+
+  /** Uses a ticket up; null = it is good for nothing. */
+  redeemTicket(ticket: string): string | null {
+    return this.#tickets.redeem(ticket);
   }
 
   // Durable queues. A queue is named by its name or its id.

@@ -25,6 +25,7 @@ const ROUTES: [string, string, string?][] = [
   ["DELETE", "/api/v1/ephemeral/queues/q/groups/g"],
   ["GET", "/api/v1/system/owners"],
   ["GET", "/metrics"],
+  ["POST", "/api/v1/tickets"],
 ];
 
 it.each(ROUTES)("does not serve %s %s while nobody has decided who may", async (method, path, body) => {

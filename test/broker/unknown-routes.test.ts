@@ -14,6 +14,7 @@ const ROUTES: [string, string][] = [
   ["GET", "/api/v1/system/owners"],
   ["GET", "/health"],
   ["GET", "/metrics"],
+  ["POST", "/api/v1/tickets"],
 ];
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"];

@@ -23,6 +23,7 @@ const ROUTES: [path: string, methods: string[]][] = [
   ["/api/v1/manifests", ["POST"]],
   ["/api/v1/bridges", ["GET"]],
   ["/api/v1/bridges/source", ["GET", "PUT", "DELETE"]],
+  ["/api/v1/tokens", ["POST"]],
 ];
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 

@@ -6,13 +6,14 @@ import type { BridgeTarget } from "../../objects/queue-records.ts";
 import { param, readQueueBody, type QueueCall, type QueueRoute } from "./call.ts";
 import { success, successList } from "./envelope.ts";
 import { bridgeShape } from "./shapes.ts";
+import { admin } from "../rules.ts";
 
 /** Where the messages of Cloudflare Queues go. */
 export const bridgeRoutes: QueueRoute[] = [
-  ["GET", "", list],
-  ["GET", "/:source", get],
-  ["PUT", "/:source", put],
-  ["DELETE", "/:source", remove],
+  ["GET", "", admin("list the bridges"), list],
+  ["GET", "/:source", admin("see a bridge"), get],
+  ["PUT", "/:source", admin("declare a bridge"), put],
+  ["DELETE", "/:source", admin("delete a bridge"), remove],
 ];
 
 const sourcePath = z.object({ source: queueName });

@@ -6,17 +6,18 @@ import { bindingOf, serviceBindings } from "../../delivery/bindings.ts";
 import { DurableQueues } from "../../durable-queues.ts";
 import { parseText, readBody } from "../body.ts";
 import type { Call, Method, Route } from "../routes.ts";
+import type { Rule } from "../rules.ts";
 
 /** What a route of durable queues is called with. */
 export interface QueueCall extends Call {
   queues: DurableQueues;
 }
 
-export type QueueRoute = [method: Method, path: string, handler: (call: QueueCall) => Promise<Response>];
+export type QueueRoute = [method: Method, path: string, rule: Rule, handler: (call: QueueCall) => Promise<Response>];
 
 /** A route below one of the paths where it is mounted. */
-export function mounted(mount: string, [method, path, handler]: QueueRoute): Route {
-  return [method, mount + path, (call) => handler({ ...call, queues: new DurableQueues(call.env) })];
+export function mounted(mount: string, [method, path, rule, handler]: QueueRoute): Route {
+  return [method, mount + path, rule, (call) => handler({ ...call, queues: new DurableQueues(call.env) })];
 }
 
 /** Nesting of a body that carries a message; one level costs an object while it is parsed. */

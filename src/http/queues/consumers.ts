@@ -3,14 +3,15 @@ import { unwrapQueue } from "../../contract/queue-errors.ts";
 import { bindingsOf, param, readQueueValue, type QueueCall, type QueueRoute } from "./call.ts";
 import { success, successList } from "./envelope.ts";
 import { consumerShape } from "./shapes.ts";
+import { admin } from "../rules.ts";
 
 /** Who gets the messages of a queue. */
 export const consumerRoutes: QueueRoute[] = [
-  ["GET", "/:queue/consumers", list],
-  ["POST", "/:queue/consumers", create],
-  ["GET", "/:queue/consumers/:consumer", get],
-  ["PUT", "/:queue/consumers/:consumer", replace],
-  ["DELETE", "/:queue/consumers/:consumer", remove],
+  ["GET", "/:queue/consumers", admin("list the consumers"), list],
+  ["POST", "/:queue/consumers", admin("add a consumer"), create],
+  ["GET", "/:queue/consumers/:consumer", admin("see a consumer"), get],
+  ["PUT", "/:queue/consumers/:consumer", admin("replace a consumer"), replace],
+  ["DELETE", "/:queue/consumers/:consumer", admin("delete a consumer"), remove],
 ];
 
 async function list(call: QueueCall): Promise<Response> {

@@ -5,6 +5,7 @@ import { retryAfter } from "../answers.ts";
 /** Failures that are not of durable queues alone, in their codes. */
 const CODES: Record<ErrorCode, QueueErrorCode> = {
   ephemeral_bad_request: 10400,
+  unauthorized: 10106,
   forbidden: 10106,
   not_found: 10404,
   ephemeral_queue_not_found: 10104,

@@ -4,9 +4,10 @@ import type { AppliedManifest } from "../../objects/queue-records.ts";
 import { bindingsOf, readQueueValue, type QueueCall, type QueueRoute } from "./call.ts";
 import { success } from "./envelope.ts";
 import { consumerShape, queueShape } from "./shapes.ts";
+import { admin } from "../rules.ts";
 
 /** What Workers declare by their wrangler configs. */
-export const manifestRoutes: QueueRoute[] = [["POST", "", apply]];
+export const manifestRoutes: QueueRoute[] = [["POST", "", admin("apply a manifest"), apply]];
 
 async function apply(call: QueueCall): Promise<Response> {
   const manifest = readManifest(await readQueueValue(call.request), bindingsOf(call));

@@ -8,15 +8,16 @@ import { success, successText } from "./envelope.ts";
 import { isoOr, metricsShape } from "./shapes.ts";
 import { answerSlowly } from "./slow-answer.ts";
 import { draftOf, messageShape } from "./wire-message.ts";
+import { admin, durable } from "../rules.ts";
 
 /** What a queue holds. */
 export const messageRoutes: QueueRoute[] = [
-  ["POST", "/:queue/messages", push],
-  ["POST", "/:queue/messages/batch", pushBatch],
-  ["POST", "/:queue/messages/pull", pull],
-  ["POST", "/:queue/messages/ack", ack],
-  ["POST", "/:queue/messages/peek", peek],
-  ["POST", "/:queue/messages/purge", purgeRefs],
+  ["POST", "/:queue/messages", durable("send"), push],
+  ["POST", "/:queue/messages/batch", durable("send"), pushBatch],
+  ["POST", "/:queue/messages/pull", durable("pull"), pull],
+  ["POST", "/:queue/messages/ack", durable("ack"), ack],
+  ["POST", "/:queue/messages/peek", durable("peek"), peek],
+  ["POST", "/:queue/messages/purge", admin("purge messages"), purgeRefs],
 ];
 
 async function push(call: QueueCall): Promise<Response> {

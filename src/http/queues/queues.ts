@@ -13,18 +13,19 @@ import { queryOf } from "../query.ts";
 import { param, readQueueBody, type QueueCall, type QueueRoute } from "./call.ts";
 import { success } from "./envelope.ts";
 import { isoOr, metricsShape, queueShape, statusShape } from "./shapes.ts";
+import { admin, durable } from "../rules.ts";
 
 /** Queues themselves. */
 export const queueTableRoutes: QueueRoute[] = [
-  ["POST", "", create],
-  ["GET", "", list],
-  ["GET", "/:queue", get],
-  ["PATCH", "/:queue", (call) => change(call, null)],
-  ["PUT", "/:queue", (call) => change(call, DEFAULT_SETTINGS)],
-  ["DELETE", "/:queue", remove],
-  ["GET", "/:queue/metrics", metrics],
-  ["POST", "/:queue/purge", purge],
-  ["GET", "/:queue/purge", purgeState],
+  ["POST", "", admin("declare a queue"), create],
+  ["GET", "", admin("list the queues"), list],
+  ["GET", "/:queue", admin("see the status"), get],
+  ["PATCH", "/:queue", admin("change"), (call) => change(call, null)],
+  ["PUT", "/:queue", admin("replace"), (call) => change(call, DEFAULT_SETTINGS)],
+  ["DELETE", "/:queue", admin("delete"), remove],
+  ["GET", "/:queue/metrics", durable("metrics"), metrics],
+  ["POST", "/:queue/purge", admin("purge"), purge],
+  ["GET", "/:queue/purge", admin("see the purge"), purgeState],
 ];
 
 /** What fits a page when it is asked for. A client that asks for no page reads no second one. */

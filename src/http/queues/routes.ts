@@ -6,6 +6,7 @@ import { queueFailure } from "./envelope.ts";
 import { manifestRoutes } from "./manifests.ts";
 import { messageRoutes } from "./messages.ts";
 import { queueTableRoutes } from "./queues.ts";
+import { tokenRoutes } from "./tokens.ts";
 
 const QUEUES: QueueRoute[] = [...messageRoutes, ...queueTableRoutes, ...consumerRoutes];
 
@@ -14,12 +15,13 @@ const QUEUES: QueueRoute[] = [...messageRoutes, ...queueTableRoutes, ...consumer
  * Cloudflare's API has them, so that clients of that API need another base URL and nothing else. There is one account.
  */
 export const queueRoutes: RouteTable = {
-  prefixes: ["/api/v1/queues", "/api/v1/manifests", "/api/v1/bridges", "/client/v4"],
+  prefixes: ["/api/v1/queues", "/api/v1/manifests", "/api/v1/bridges", "/api/v1/tokens", "/client/v4"],
   failure: queueFailure,
   routes: [
     ...QUEUES.map((route) => mounted("/api/v1/queues", route)),
     ...QUEUES.map((route) => mounted("/client/v4/accounts/:account/queues", route)),
     ...manifestRoutes.map((route) => mounted("/api/v1/manifests", route)),
     ...bridgeRoutes.map((route) => mounted("/api/v1/bridges", route)),
+    ...tokenRoutes.map((route) => mounted("/api/v1/tokens", route)),
   ],
 };
