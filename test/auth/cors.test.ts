@@ -27,7 +27,6 @@ function allowHeaders({ headers }: Response): string[] {
   return [...headers.keys()].filter((name) => name.startsWith("access-control-"));
 }
 
-/** No origin, so that whatever stands in these headers is said to everybody. */
 const from = (sent: Sent, origin = ORIGIN): Sent => ({ ...sent, headers: { ...sent.headers, origin } });
 
 it.each(PATHS)("answers a preflight of %s without a token, from the table of routes", async (path) => {
