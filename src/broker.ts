@@ -1,5 +1,5 @@
 import { readConfig, type Config, type Env } from "./config.ts";
-import { unwrap, WaggleError } from "./contract/errors.ts";
+import { unwrap, WaggleError, type Refusal } from "./contract/errors.ts";
 import { DEFAULT_PARTITION } from "./contract/limits.ts";
 import type { DeclaredOptions } from "./contract/options.ts";
 import type { Ack, Outcome, PopRequest, PushOptions } from "./engine/engine.ts";
@@ -7,7 +7,7 @@ import { parseMessageId } from "./engine/ids.ts";
 import { listing, type Listing } from "./listing.ts";
 import type { Depth } from "./objects/home.ts";
 import type { Owner } from "./objects/owner.ts";
-import { ackColumns, type OwnerCounters, type OwnerView, type PopAnswer } from "./objects/protocol.ts";
+import { ackColumns, type OwnerCounters, type OwnerView, type PopAnswer, type Subscribe } from "./objects/protocol.ts";
 import { remoteOwner, type Remote } from "./objects/remote.ts";
 import { Placement } from "./placement.ts";
 
@@ -85,6 +85,16 @@ export class Broker {
         await scheduler.wait(REPARK_MS);
       }
     }
+  }
+
+  /** Opens a WebSocket at the owner of what it subscribes to. */
+  async subscribe(subscribe: Omit<Subscribe, "id">): Promise<Response> {
+    const { queue, partition } = subscribe;
+    const owner = partition === null ? this.#placement.home(queue) : this.#placement.owner(queue, partition);
+    const asked = JSON.stringify({ id: crypto.randomUUID(), ...subscribe } satisfies Subscribe);
+    const url = `http://owner/?subscribe=${encodeURIComponent(asked)}`;
+    const answer = await forwarded(this.#owner(owner).fetch(new Request(url, { headers: { upgrade: "websocket" } })));
+    return answer.webSocket === null ? unwrap<Response>(await answer.json<Refusal>()) : answer;
   }
 
   /** Ends a parked pop whose caller has gone. */

@@ -7,6 +7,7 @@ export const STATUS = {
   ephemeral_queue_not_found: 404,
   method_not_allowed: 405,
   payload_too_large: 413,
+  upgrade_required: 426,
   queue_full: 429,
   too_many_groups: 429,
   internal: 500,

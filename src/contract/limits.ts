@@ -15,6 +15,14 @@ export const MAX_WAIT_MS = 300_000;
 /** How long a ticket is good for, and how many of them may wait to be used. */
 export const TICKET_SECONDS = 30;
 export const MAX_TICKETS = 10_000;
+/** Messages that a subscriber may have unsettled. */
+export const MAX_PREFETCH = 1000;
+/** Payload that a subscriber may have unsettled before it has to ack some; one message more may be out. */
+export const MAX_UNSETTLED_BYTES = 4 * 1024 * 1024;
+/** Payload sent to a subscriber of which nothing has ever been acked: it waits in memory, for all that is known. */
+export const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
+/** Frames of a subscriber that wait for an answer of other owners. */
+export const MAX_FRAMES_UNDER_WAY = 1000;
 export const MAX_LEASE_SECONDS = 86_400;
 export const MAX_RETRY_LIMIT = 1000;
 export const MAX_WINDOW_MS = 60_000;

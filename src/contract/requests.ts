@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { DEFAULT_PARTITION, MAX_ITEMS, MAX_WAIT_MS, QUEUE_MODE } from "./limits.ts";
+import { DEFAULT_PARTITION, MAX_ITEMS, MAX_PREFETCH, MAX_WAIT_MS, QUEUE_MODE } from "./limits.ts";
 import { name, pushKey } from "./names.ts";
 import { declaredOptions } from "./options.ts";
 
@@ -19,22 +19,18 @@ export const pushHead = z.compile(
 );
 export type PushHead = z.infer<typeof pushHead>;
 
-export const ackBody = z.compile(
-  z.object({
-    queue: name,
-    group: z.nullish(name),
-    acks: z
-      .array(
-        z.object({
-          id: z.string(),
-          status: z.nullish(z.string()),
-          /** The delivery that is meant: an ack for an earlier one settles nothing. */
-          attempts: z.nullish(z.number().check(z.int(), z.positive())),
-        }),
-      )
-      .check(z.maxLength(MAX_ITEMS)),
-  }),
-);
+export const ackEntries = z
+  .array(
+    z.object({
+      id: z.string(),
+      status: z.nullish(z.string()),
+      /** The delivery that is meant: an ack for an earlier one settles nothing. */
+      attempts: z.nullish(z.number().check(z.int(), z.positive())),
+    }),
+  )
+  .check(z.maxLength(MAX_ITEMS));
+
+export const ackBody = z.compile(z.object({ queue: name, group: z.nullish(name), acks: ackEntries }));
 export type AckBody = z.infer<typeof ackBody>;
 
 export const configureBody = z.object({ queue: name, options: z.optional(declaredOptions) });
@@ -79,6 +75,16 @@ export function popQuery(popTimeoutMs: number) {
     commitOnDelivery: flag,
   });
 }
+
+/** Of a subscription that does not say. */
+const PREFETCH = 10;
+
+export const subscribeQuery = z.object({
+  queue: name,
+  partition: optionalName,
+  group: optionalName,
+  prefetch: clamped(1, MAX_PREFETCH, PREFETCH),
+});
 
 export const queueName = z.object({ queue: name });
 export const depthQuery = z.object({ queue: name, group: optionalName });

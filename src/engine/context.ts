@@ -1,10 +1,11 @@
 import type { EngineSettings } from "../contract/options.ts";
 import { Deadlines } from "./deadlines.ts";
-import type { Batch } from "./batch.ts";
+import type { Batch, Handed } from "./batch.ts";
 import type { Cursor } from "./cursor.ts";
 import { Ledger } from "./ledger.ts";
 import { RecentKeys } from "./recent-keys.ts";
 import type { Queue } from "./queue.ts";
+import type { Subscription, SubscriptionEnd } from "./subscription.ts";
 import type { Waiter } from "./waiter.ts";
 
 /** Why a message left before it was acknowledged. */
@@ -27,6 +28,12 @@ export interface Counters {
 export interface Effects {
   /** A parked pop is over: with messages, or with an empty batch at the end of its time. */
   answer(waiter: Waiter, batch: Batch): void;
+  /** A subscription has been handed messages. */
+  deliver(id: string, batch: Batch): void;
+  /** A subscription waits for messages of any partition: the other owners of the queue are to be asked. */
+  attend(queue: string, group: string): void;
+  /** The broker has ended a subscription; what was out has to be given back. */
+  ended(id: string, why: SubscriptionEnd, out: Handed[]): void;
   /** A group with interest from its home has messages here. */
   available(queue: string, group: string): void;
   /** Parked pops can be served only by asking the other owners of the queue. */
@@ -61,6 +68,8 @@ export class EngineContext {
   /** Memory held, by the measure of {@link COST}. */
   memoryBytes = 0;
   readonly deadlines = new Deadlines();
+  /** Ends of subscriptions. Looked at whenever the clock moves, but nothing is armed for them: they let an owner sleep. */
+  readonly expiries = new Deadlines();
   readonly ledger = new Ledger();
   readonly keys = new RecentKeys(this);
   /** Until when nobody knows who was popping before a crash: whoever asks is told that somebody is. */
@@ -70,6 +79,11 @@ export class EngineContext {
   /** Cursors that something came back to, and whose parked pops have not been looked at since. */
   readonly woken = new Set<Cursor>();
   readonly waiters = new Map<string, Waiter>();
+  readonly subscriptions = new Map<string, Subscription>();
+  /** How many of the waiters are subscriptions. */
+  parkedSubscriptions = 0;
+  /** Messages in the hands of subscriptions, of whichever owner. */
+  unsettled = 0;
   /** Forgets an idle implicit queue. */
   collect: (queue: Queue) => void = () => {};
   readonly counters: Counters = {

@@ -65,6 +65,10 @@ export class Cursor implements Linked<Cursor>, Due {
     return (this.waiters !== null && this.waiters.size > 0) || this.group.parking.isOccupied;
   }
 
+  get #isSubscribed(): boolean {
+    return this.ring.queue.subscribers.read(this.group.name, this.ring.partition);
+  }
+
   get #returnedCount(): number {
     return this.#returned?.size ?? 0;
   }
@@ -127,10 +131,14 @@ export class Cursor implements Linked<Cursor>, Due {
     return this.#handBack(delivery, "returned");
   }
 
-  /** The delivery never reached its holder: it counts as if it had not been made. */
-  release(delivery: Delivery): void {
+  /**
+   * Its holder has gone. A delivery that never reached it counts as if it had not been made; one that did counts, but
+   * that is no reason to give the message up.
+   */
+  release(delivery: Delivery, reached: boolean): void {
     this.#takeBack(delivery);
-    delivery.attempts--;
+    if (reached) this.ring.queue.context.counters.redelivered++;
+    else delivery.attempts--;
     this.ring.changed();
     this.#wait(delivery, "returned");
   }
@@ -201,7 +209,7 @@ export class Cursor implements Linked<Cursor>, Due {
   /** Arms the look at idleness; a look that finds leases leaves it to the end of the last one to arm the next. */
   watchIdle(): void {
     const { context, options } = this.ring.queue;
-    if (options.groupIdleSeconds === 0) context.deadlines.disarm(this);
+    if (options.groupIdleSeconds === 0 || this.#isSubscribed) context.deadlines.disarm(this);
     else context.deadlines.arm(this, this.#idleAt(options.groupIdleSeconds));
   }
 
@@ -211,7 +219,7 @@ export class Cursor implements Linked<Cursor>, Due {
 
   onDue(): void {
     const { context, options } = this.ring.queue;
-    if (this.leased > 0 || options.groupIdleSeconds === 0) return;
+    if (this.leased > 0 || options.groupIdleSeconds === 0 || this.#isSubscribed) return;
     if (this.isParkedOn) this.lastPopAt = context.now;
     const idleAt = this.#idleAt(options.groupIdleSeconds);
     if (idleAt > context.now) context.deadlines.arm(this, idleAt);

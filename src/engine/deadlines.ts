@@ -11,7 +11,7 @@ export interface Due extends Slotted {
 }
 
 /** Age first, then leases, so that a pop at the end of its time still gets what has just come back. */
-export const RANK = { ring: 0, lease: 1, waiter: 2, cursor: 3, group: 4, queue: 5 } as const;
+export const RANK = { ring: 0, lease: 1, subscription: 2, waiter: 3, cursor: 4, group: 5, queue: 6 } as const;
 
 /** Every deadline of an owner, in one heap: finding what is due never scans messages or rings. */
 export class Deadlines {
@@ -22,9 +22,11 @@ export class Deadlines {
     return this.#heap.peek()?.dueAt ?? Infinity;
   }
 
+  /** `Infinity` = never. */
   arm(item: Due, dueAt: number): void {
     item.dueAt = dueAt;
-    if (item.slot < 0) this.#heap.add(item);
+    if (dueAt === Infinity) this.disarm(item);
+    else if (item.slot < 0) this.#heap.add(item);
     else this.#heap.update(item);
   }
 

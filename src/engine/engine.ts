@@ -15,6 +15,7 @@ import { Queues } from "./queues.ts";
 import { costOfKey, type KeysState } from "./recent-keys.ts";
 import type { Restored } from "./restore.ts";
 import { Room } from "./room.ts";
+import { Subscription, type SubscribeRequest } from "./subscription.ts";
 import { takeSnapshot, type Snapshot } from "./snapshot.ts";
 import type { StoredPart } from "./stored.ts";
 import { weigh, type Weight } from "./text.ts";
@@ -106,7 +107,11 @@ export class Engine {
   }
 
   get parkedPops(): number {
-    return this.#context.waiters.size;
+    return this.#context.waiters.size - this.#context.parkedSubscriptions;
+  }
+
+  get subscriptions(): number {
+    return this.#context.subscriptions.size;
   }
 
   /** When {@link advance} has something to do next; `Infinity` = never. */
@@ -114,10 +119,16 @@ export class Engine {
     return this.#context.deadlines.next;
   }
 
+  /** Sets the clock, and leaves what is due to the first operation. */
+  start(now: number): void {
+    this.#context.now = Math.max(now, this.#context.now);
+  }
+
   /** Moves the clock and does what has become due. Called before every operation. */
   advance(now: number): void {
     this.#context.now = Math.max(now, this.#context.now);
     this.#context.keys.expire();
+    this.#context.expiries.run(this.#context.now, () => {});
     this.#context.deadlines.run(this.#context.now, this.#context.wake);
   }
 
@@ -224,16 +235,61 @@ export class Engine {
 
   #park(request: PopRequest, group: Group, cursor: Cursor | null): Refusal | null {
     const context = this.#context;
-    if (context.waiters.size >= this.#config.settings.maxWaiters || !this.#config.hasRoom(COST.waiter)) {
-      return refuse(
-        "ephemeral_unavailable",
-        `${context.waiters.size} pops are waiting here already (EPHEMERAL_MAX_WAITERS is ${this.#config.settings.maxWaiters}); try again later`,
-      );
-    }
+    const refusal = this.#fullHouse();
+    if (refusal !== null) return refusal;
     const { waiterId, batch, autoAck, waitMs } = request;
     const arrival = context.nextArrival++;
     group.parking.park(new Waiter(waiterId, group, cursor, batch, autoAck, context.now + waitMs, arrival));
     return null;
+  }
+
+  /** Whether one more may wait here. */
+  #fullHouse(): Refusal | null {
+    const waiting = this.parkedPops + this.subscriptions;
+    const { maxWaiters } = this.#config.settings;
+    if (waiting < maxWaiters && this.#config.hasRoom(COST.waiter)) return null;
+    return refuse(
+      "ephemeral_unavailable",
+      `${waiting} pops are waiting here already (EPHEMERAL_MAX_WAITERS is ${maxWaiters}); try again later`,
+    );
+  }
+
+  /**
+   * Hands messages to a consumer that stays, through `effects.deliver`, as they come and as far as its credit goes.
+   * Refused like a pop that parks.
+   */
+  subscribe(request: SubscribeRequest): Refusal | null {
+    const { id, queue: name, partition, group, expiresAt } = request;
+    const found = this.#open(name, partition, group);
+    if (isRefusal(found)) return found;
+    const refusal = this.#fullHouse();
+    if (refusal !== null) return refusal;
+    const subscription = new Subscription(this.#context, this.queues, request);
+    this.#context.subscriptions.set(id, subscription);
+    this.#context.memoryBytes += COST.waiter;
+    this.#context.expiries.arm(subscription.expiry, expiresAt);
+    found.group.popped(found.cursor);
+    found.queue.subscribed(group, partition);
+    subscription.park();
+    return null;
+  }
+
+  /** A subscriber is about to ack: its credit for those messages is back, and is used once it goes on. */
+  settle(id: string, acks: readonly Ack[]): void {
+    this.#context.subscriptions.get(id)?.settle(acks);
+  }
+
+  goOn(id: string): void {
+    this.#context.subscriptions.get(id)?.park();
+  }
+
+  /** A subscriber has gone. Answers what was out, which has to be given back. */
+  unsubscribe(id: string): Handed[] {
+    return this.#context.subscriptions.get(id)?.end(null) ?? [];
+  }
+
+  #subscriptionsOf(queue: string): Subscription[] {
+    return [...this.#context.subscriptions.values()].filter(({ request }) => request.queue === queue);
   }
 
   /** The queue, group and cursor that a pop names, created where they are missing. */
@@ -272,15 +328,18 @@ export class Engine {
     return "acked";
   }
 
-  /** Takes back deliveries whose answer never reached anyone, as if they had not been made. */
-  release(name: string, groupName: string, handed: readonly Handed[]): void {
+  /**
+   * Takes back deliveries whose holder has gone. `reached` = they may have come to somebody, and count; if not, it is as
+   * if they had not been made.
+   */
+  release(name: string, groupName: string, handed: readonly Handed[], reached = false): void {
     const rings = this.queues.get(name)?.rings;
     for (const { partition, seqs, attempts } of handed) {
       const cursor = rings?.get(partition)?.cursors.get(groupName);
       seqs.forEach((seq, index) => {
         const delivery = cursor?.deliveries.get(seq);
         // A lease that ran out meanwhile may be somebody else's by now.
-        if (delivery?.state === "leased" && delivery.attempts === attempts[index]) cursor?.release(delivery);
+        if (delivery?.state === "leased" && delivery.attempts === attempts[index]) cursor?.release(delivery, reached);
       });
     }
     this.#context.wake();
@@ -319,18 +378,24 @@ export class Engine {
     const parked = this.queues.unpark((waiter) => waiter.group === group);
     queue.dropGroup(group);
     this.queues.repark(parked);
+    for (const subscription of this.#subscriptionsOf(name)) {
+      if (subscription.request.group === groupName) subscription.clear();
+    }
     return true;
   }
 
   /** Drops a queue's messages and leases. Answers how many messages went. */
   reset(name: string): number {
-    return this.queues.get(name)?.clear() ?? 0;
+    const dropped = this.queues.get(name)?.clear() ?? 0;
+    for (const subscription of this.#subscriptionsOf(name)) subscription.clear();
+    return dropped;
   }
 
-  /** Drops a queue with everything in it. Pops parked on it go on, on a new implicit queue of that name. */
+  /** Drops a queue with everything in it. Pops parked on it go on, on a new implicit queue; subscriptions end. */
   remove(name: string): boolean {
     const queue = this.queues.get(name);
     if (queue === undefined) return false;
+    for (const subscription of this.#subscriptionsOf(name)) subscription.end("deleted");
     const parked = this.queues.unpark((waiter) => waiter.group.queue === queue);
     this.queues.forget(queue);
     this.queues.repark(parked);
@@ -359,9 +424,12 @@ export class Engine {
     return this.#context.ledger;
   }
 
-  /** Whether nobody holds or waits for anything: without a request, nothing happens before the next deadline. */
+  /**
+   * Whether nobody holds anything, or waits for it until some time: without a request, nothing happens before the next
+   * deadline. Subscriptions outlive an owner's sleep.
+   */
   get isQuiet(): boolean {
-    return this.#context.leases === 0 && this.#context.waiters.size === 0;
+    return this.#context.leases === 0 && this.#context.unsettled === 0 && this.parkedPops === 0;
   }
 
   /** Whether there is anything that a restart would have to bring back. */

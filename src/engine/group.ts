@@ -64,6 +64,11 @@ export class Group implements Due {
     }
   }
 
+  /** Whether somebody who takes any partition is there, waiting or not. */
+  get isAttended(): boolean {
+    return this.parking.isOccupied || this.queue.subscribers.readAll(this.name);
+  }
+
   /** From now on the rings that have something for this group are kept in a rotation. */
   rotate(): void {
     if (this.#rotates) return;
@@ -193,7 +198,9 @@ export class Group implements Due {
   /** Arms the look at whether the name can be forgotten, which is when no ring has a cursor of it. */
   watch(): void {
     const { context, options } = this.queue;
-    if (this.cursors > 0 || options.groupIdleSeconds === 0) context.deadlines.disarm(this);
+    const { subscribers } = this.queue;
+    if (this.cursors > 0 || options.groupIdleSeconds === 0 || subscribers.readAll(this.name))
+      context.deadlines.disarm(this);
     else context.deadlines.arm(this, this.#idleAt(options.groupIdleSeconds));
   }
 
@@ -205,7 +212,7 @@ export class Group implements Due {
     const { context, options } = this.queue;
     // Whoever unpins it looks again.
     if (this.cursors > 0 || this.pins.size > 0 || options.groupIdleSeconds === 0) return;
-    if (this.parking.isOccupied) this.lastSeenAt = context.now;
+    if (this.isAttended) this.lastSeenAt = context.now;
     const idleAt = this.#idleAt(options.groupIdleSeconds);
     if (idleAt > context.now) context.deadlines.arm(this, idleAt);
     else if (this.mayBeIdle()) this.queue.forgetGroup(this);

@@ -37,6 +37,7 @@ export class Parking {
     context.waiters.set(waiter.id, waiter);
     context.memoryBytes += COST.waiter;
     this.#queue.parkedPops++;
+    if (waiter.subscription !== null) context.parkedSubscriptions++;
     if (waiter.cursor === null) this.#group.rotate();
     this.#line(waiter).append(waiter);
     if (waiter.cursor !== null) waiter.cursor.ring.parked.add(waiter.cursor);
@@ -63,6 +64,7 @@ export class Parking {
     else this.#leaveLine(waiter);
     waiter.detached = false;
     this.#queue.context.waiters.delete(waiter.id);
+    if (waiter.subscription !== null) this.#queue.context.parkedSubscriptions--;
     this.#queue.context.memoryBytes -= COST.waiter;
     this.#group.popped(waiter.cursor);
     this.#queue.popEnded();
@@ -71,7 +73,8 @@ export class Parking {
   /** Ends a parked pop with what it got. */
   answer(waiter: Waiter, batch: Batch): void {
     this.unpark(waiter);
-    this.#queue.context.effects.answer(waiter, batch);
+    if (waiter.subscription === null) this.#queue.context.effects.answer(waiter, batch);
+    else waiter.subscription.deliver(batch);
   }
 
   /** Serves parked pops, first come first served, as long as `cursor` has something for them. */
@@ -124,9 +127,12 @@ export class Parking {
     return this.#group.availableUpTo(waiter.batch) + this.remoteAvailable;
   }
 
-  /** Whether a parked pop has enough in hand. With a `windowBuffer` it waits a little for more. */
+  /**
+   * Whether a parked pop has enough in hand. With a `windowBuffer` it waits a little for more; a subscription, which gets
+   * messages as they come, does not.
+   */
   #isReady(waiter: Waiter): boolean {
-    if (!this.#queue.hasWindow) return true;
+    if (!this.#queue.hasWindow || waiter.subscription !== null) return true;
     const { context, options } = this.#queue;
     const { ms, count } = options.windowBuffer;
     const inHand = this.#inHand(waiter);

@@ -6,6 +6,7 @@ import { RANK, type Due } from "./deadlines.ts";
 import { Group } from "./group.ts";
 import { Ring } from "./ring.ts";
 import { Rings } from "./rings.ts";
+import { Subscribers } from "./subscribers.ts";
 
 /** A queue, as far as one owner holds it: its rings, its groups, and the bounds over them. */
 export class Queue implements Due {
@@ -16,6 +17,7 @@ export class Queue implements Due {
   readonly groups = new Map<string, Group>();
   /** Groups that pop with no partition, and so want to know of every push. */
   readonly listening = new Set<Group>();
+  readonly subscribers = new Subscribers();
   readonly drops: Record<DropCause, number> = { bounds: 0, ttl: 0, retry: 0 };
   /** Messages held, leased ones included. */
   length = 0;
@@ -50,12 +52,18 @@ export class Queue implements Due {
 
   /** Whether nothing would be lost if this queue were forgotten. */
   get isIdle(): boolean {
-    return !this.declared && this.length === 0 && this.parkedPops === 0 && this.holders.size === 0;
+    return (
+      !this.declared &&
+      this.length === 0 &&
+      this.parkedPops === 0 &&
+      this.subscribers.size === 0 &&
+      this.holders.size === 0
+    );
   }
 
-  /** Whether a pop waits on a partition, or has come since `since`; with null, one of any partition. */
+  /** Whether a pop or a subscriber waits on a partition, or a pop has come since `since`; with null, one of any partition. */
   isListenedTo(partition: string | null, since: number): boolean {
-    if (this.poppedAt > since) return true;
+    if (this.poppedAt > since || this.subscribers.hear(partition)) return true;
     for (const { parking } of this.listening) if (parking.isOccupied) return true;
     const ring = partition === null ? undefined : this.rings.get(partition);
     return ring !== undefined && (ring.parked.size > 0 || ring.poppedAt > since);
@@ -125,6 +133,39 @@ export class Queue implements Due {
     if (group === undefined) return cost + COST.group + COST.cursor * (this.rings.size + (isNewRing ? 1 : 0));
     if (partition === null) return cost + COST.cursor * (this.rings.size - group.cursors);
     return ring === undefined || ring.cursors.has(groupName) ? cost : cost + COST.cursor;
+  }
+
+  /** Somebody reads a partition, or all of them, from now on until {@link unsubscribed}: it counts as popping. */
+  subscribed(group: string, partition: string | null): void {
+    if (!this.subscribers.add(group, partition)) return;
+    this.#watchRead(group, partition);
+    this.changed();
+  }
+
+  unsubscribed(group: string, partition: string | null): void {
+    if (!this.subscribers.remove(group, partition)) return;
+    const reader = partition === null ? this.groups.get(group) : this.rings.get(partition)?.cursors.get(group);
+    if (reader !== undefined) reader.lastPopAt = this.context.now;
+    this.touchedAt = this.context.now;
+    this.#watchRead(group, partition);
+    this.changed();
+  }
+
+  /** Idleness of what has subscribers is nothing to look at; what has lost its last one begins to be idle. */
+  #watchRead(groupName: string, partition: string | null): void {
+    const group = this.groups.get(groupName);
+    const rings = partition === null ? this.rings.awake : [this.rings.get(partition)];
+    for (const ring of rings) {
+      ring?.cursors.get(groupName)?.watchIdle();
+      if (ring?.messages.size === 0) ring.watch();
+    }
+    group?.watch();
+    this.watch();
+  }
+
+  /** Whether an empty partition stays, without anybody having to look at it. */
+  keeps({ partition }: Ring): boolean {
+    return this.subscribers.name(partition) || (this.subscribers.size > 0 && this.rings.size === 1);
   }
 
   /** The home's word on how long ago a pop with no partition used a group, wherever it was served. */
@@ -246,7 +287,7 @@ export class Queue implements Due {
 
   /** An empty partition that nobody has touched goes, unless somebody waits on it or it is the only one. */
   ringIdle(ring: Ring): void {
-    if (ring.parked.size === 0 && this.rings.size > 1) {
+    if (ring.parked.size === 0 && this.rings.size > 1 && !this.subscribers.name(ring.partition)) {
       this.removeRing(ring);
       return;
     }
@@ -276,8 +317,9 @@ export class Queue implements Due {
 
   /** Arms the look at whether the queue can be collected. */
   watch(): void {
-    if (!this.declared && !this.#closed)
-      this.context.deadlines.arm(this, this.touchedAt + this.context.settings.implicitIdleMs);
+    if (this.declared || this.#closed) return;
+    if (this.subscribers.size > 0) this.context.deadlines.disarm(this);
+    else this.context.deadlines.arm(this, this.touchedAt + this.context.settings.implicitIdleMs);
   }
 
   onDue(): void {

@@ -46,10 +46,13 @@ export class Queues extends Map<string, Queue> {
 
   /** Parks them again, in their order, on what stands there under the same names, or on something new. */
   repark(parked: readonly Waiter[]): void {
-    for (const { id, group, cursor, batch, autoAck, timeoutAt, arrival } of parked) {
+    for (const { id, group, cursor, batch, autoAck, timeoutAt, arrival, subscription } of parked) {
+      if (subscription?.ended) continue;
       const queue = this.get(group.queue.name) ?? this.create(group.queue.name);
       const anew = queue.enter(cursor === null ? null : cursor.ring.partition, group.name);
-      anew.group.parking.park(new Waiter(id, anew.group, anew.cursor, batch, autoAck, timeoutAt, arrival));
+      const waiter = new Waiter(id, anew.group, anew.cursor, batch, autoAck, timeoutAt, arrival, subscription);
+      if (subscription !== null) subscription.waiter = waiter;
+      anew.group.parking.park(waiter);
     }
   }
 }

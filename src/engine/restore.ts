@@ -5,7 +5,7 @@ import { Group } from "./group.ts";
 import type { Message } from "./message.ts";
 import { Queue } from "./queue.ts";
 import { Ring } from "./ring.ts";
-import { isHeld, type CursorState, type QueueState, type RingState } from "./snapshot.ts";
+import { isHeld, lastUse, type CursorState, type QueueState, type RingState } from "./snapshot.ts";
 import type { StoredMessage } from "./stored.ts";
 
 /** How the last life of the owner ended, as far as it matters to what is restored. */
@@ -26,7 +26,7 @@ export function restoreQueue(
   // Defaults may have changed between two lives; what was declared is brought up to date by the home.
   const options = state.declared ? state.options : effectiveOptions(null, context.settings);
   const queue = new Queue(context, state.queue, isHome, options, state.declared);
-  queue.touchedAt = state.touchedAt;
+  queue.touchedAt = lastUse(state.touchedAt, context.now);
   Object.assign(queue.drops, state.drops);
   for (const owner of state.holders) queue.holders.add(owner);
   for (const { group: name, lastPopAt, lastSeenAt, skipped, pins } of state.groups) {
@@ -34,7 +34,7 @@ export function restoreQueue(
     group.skippedBefore = skipped;
     for (const owner of pins) group.pins.add(owner);
     if (timesAreExact) {
-      group.lastPopAt = lastPopAt;
+      group.lastPopAt = lastUse(lastPopAt, context.now);
       group.lastSeenAt = lastSeenAt;
     }
     queue.groups.set(name, group);
@@ -48,7 +48,10 @@ export function restoreQueue(
 export function takenOver(queue: Queue, state: RingState, { timesAreExact }: Restored): RingState {
   const known = state.cursors.filter(({ group }) => queue.groups.has(group));
   const { now } = queue.context;
-  const cursors = timesAreExact ? known : known.map((cursor) => ({ ...cursor, lastPopAt: now }));
+  const cursors = known.map((cursor) => ({
+    ...cursor,
+    lastPopAt: timesAreExact ? lastUse(cursor.lastPopAt, now) : now,
+  }));
   return { ...state, queue: queue.name, cursors };
 }
 
@@ -59,7 +62,7 @@ export function takenOver(queue: Queue, state: RingState, { timesAreExact }: Res
 export function restoreRing(queue: Queue, state: RingState, messages: Iterable<StoredMessage>): Ring {
   const ring = new Ring(queue, state.partition);
   queue.rings.set(state.partition, ring);
-  ring.touchedAt = state.touchedAt;
+  ring.touchedAt = lastUse(state.touchedAt, queue.context.now);
   ring.wholeFrom = state.head;
   const bySeq = ring.restoreMessages(messages, isHeld(state), named(state.cursors));
   const placed = state.cursors.flatMap((cursor) => {
@@ -85,7 +88,7 @@ function restoreCursor(
   const cursor = new Cursor(ring, group);
   ring.cursors.set(state.group, cursor);
   cursor.skipped = state.skipped;
-  cursor.lastPopAt = state.lastPopAt;
+  cursor.lastPopAt = lastUse(state.lastPopAt, ring.queue.context.now);
   state.seqs.forEach((seq, index) => {
     const message = messages.get(seq);
     if (message !== undefined) cursor.restore(message, state.attempts[index] ?? 1);

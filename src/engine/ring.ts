@@ -234,14 +234,16 @@ export class Ring implements Due {
   #watchIdleness(): void {
     const { context } = this.queue;
     const idleAt = this.touchedAt + context.settings.implicitIdleMs;
-    if (this.slot < 0 || this.dueAt > idleAt) context.deadlines.arm(this, idleAt);
+    if (this.queue.keeps(this)) context.deadlines.disarm(this);
+    else if (this.slot < 0 || this.dueAt > idleAt) context.deadlines.arm(this, idleAt);
   }
 
   /** Arms the next look: at the age of the oldest message, or at idleness once there is none. */
   watch(): void {
     const { context, options } = this.queue;
     const oldest = this.messages.head;
-    if (oldest === null) context.deadlines.arm(this, this.touchedAt + context.settings.implicitIdleMs);
+    if (oldest === null && this.queue.keeps(this)) context.deadlines.disarm(this);
+    else if (oldest === null) context.deadlines.arm(this, this.touchedAt + context.settings.implicitIdleMs);
     else if (options.ttlSeconds > 0) context.deadlines.arm(this, oldest.pushedAt + options.ttlSeconds * 1000);
     else context.deadlines.disarm(this);
   }

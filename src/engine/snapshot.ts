@@ -57,6 +57,14 @@ export interface CursorState {
   attempts: number[];
 }
 
+/** When something was used last that has a subscriber: it is until the owner starts again, whenever that will be. */
+const UNTIL_RESTART = Number.MAX_SAFE_INTEGER;
+
+/** When something was used last, as a life that starts at `now` takes it over. */
+export function lastUse(at: number, now: number): number {
+  return Math.min(at, now);
+}
+
 /** Of queues that a restart has to bring back. Call it when every message has been written. */
 export function takeSnapshot(queues: Iterable<Queue>, nextSeq: number): Snapshot {
   const snapshot: Snapshot = { queues: [], rings: [], nextSeq };
@@ -75,18 +83,19 @@ function queueState(queue: Queue): QueueState {
     declared: queue.declared,
     options: queue.options,
     drops: { ...queue.drops },
-    touchedAt: queue.touchedAt,
+    touchedAt: queue.subscribers.size > 0 ? UNTIL_RESTART : queue.touchedAt,
     holders: [...queue.holders],
     groups: Array.from(queue.groups.values(), (group) => {
       group.notedPopAt = queue.context.now;
-      const { name, lastPopAt, lastSeenAt, skippedBefore, pins } = group;
+      const { name, lastSeenAt, skippedBefore, pins } = group;
+      const lastPopAt = queue.subscribers.readAll(name) ? UNTIL_RESTART : group.lastPopAt;
       return { group: name, lastPopAt, lastSeenAt, skipped: skippedBefore, pins: [...pins] };
     }),
   };
 }
 
 export function ringState(ring: Ring): RingState {
-  const { queue, partition, touchedAt, messages, cursors } = ring;
+  const { queue, partition, messages, cursors } = ring;
   const head = Math.max(ring.wholeFrom, messages.head?.seq ?? queue.context.nextSeq);
   const early: number[] = [];
   for (let message = messages.head; message !== null && message.seq < head; message = message.next) {
@@ -95,7 +104,7 @@ export function ringState(ring: Ring): RingState {
   return {
     queue: queue.name,
     partition,
-    touchedAt,
+    touchedAt: queue.keeps(ring) ? UNTIL_RESTART : ring.touchedAt,
     head,
     early,
     tail: (messages.tail?.seq ?? -1) + 1,
@@ -110,7 +119,9 @@ export function isHeld({ head, tail, early }: RingState): (seq: number) => boole
 }
 
 function cursorState(cursor: Cursor): CursorState {
-  cursor.notedPopAt = cursor.ring.queue.context.now;
+  const { queue, partition } = cursor.ring;
+  cursor.notedPopAt = queue.context.now;
+  const isSubscribed = queue.subscribers.read(cursor.group.name, partition);
   const seqs: number[] = [];
   const attempts: number[] = [];
   for (const [seq, delivery] of cursor.deliveries) {
@@ -121,7 +132,7 @@ function cursorState(cursor: Cursor): CursorState {
     group: cursor.group.name,
     next: cursor.position.message?.seq ?? null,
     skipped: cursor.skippedTotal,
-    lastPopAt: cursor.lastPopAt,
+    lastPopAt: isSubscribed ? UNTIL_RESTART : cursor.lastPopAt,
     seqs,
     attempts,
   };

@@ -2,6 +2,7 @@ import type { Cursor } from "./cursor.ts";
 import { RANK, type Due } from "./deadlines.ts";
 import type { Group } from "./group.ts";
 import type { Linked } from "./list.ts";
+import type { Subscription } from "./subscription.ts";
 
 /** A parked pop. */
 export class Waiter implements Linked<Waiter>, Due {
@@ -26,6 +27,8 @@ export class Waiter implements Linked<Waiter>, Due {
     readonly timeoutAt: number,
     /** First come, first served: its place in the order of arrival. */
     readonly arrival: number,
+    /** Whom it waits for, again and again; null = a pop. */
+    readonly subscription: Subscription | null = null,
   ) {}
 
   onDue(): void {

@@ -1,22 +1,15 @@
 import { WaggleError } from "../contract/errors.ts";
+import { parseText, type BodyText } from "../contract/json-text.ts";
 import { MAX_BODY_BYTES } from "../contract/limits.ts";
 import { parse } from "../contract/parse.ts";
 import type * as z from "zod/mini";
-import { JsonScanner, JsonSyntaxProblem } from "./json-scanner.ts";
 
 /** Nesting of a body outside a payload: nothing legal goes nearly as deep. */
 const MAX_DEPTH = 64;
 
-/** A body as text. Strict: bytes that are not UTF-8 are refused and never replaced. */
-export interface BodyText {
-  text: string;
-  /** Whether every character is ASCII, so that lengths in characters are lengths in bytes. */
-  isAscii: boolean;
-}
-
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
-/** Reads a body, whatever its `content-type` says. Throws 413 past the limit, declared or counted, and 400 for bad UTF-8. */
+/** Reads a body, whatever its `content-type` says. Strict: bytes that are not UTF-8 are refused and never replaced. Throws 413 past the limit, declared or counted, and 400 for bad UTF-8. */
 export async function readBody(request: Request): Promise<BodyText> {
   const declared = request.headers.get("content-length");
   if (declared !== null && Number(declared) > MAX_BODY_BYTES) throw tooLarge();
@@ -60,24 +53,4 @@ export async function readJson<T>(request: Request, schema: z.core.$ZodType<T>):
 export async function readValue(request: Request): Promise<unknown> {
   const { text } = await readBody(request);
   return parseText(text, MAX_DEPTH);
-}
-
-export function parseText(text: string, maxDepth: number): unknown {
-  // Walked first: parsing would build an object for each level of a hostile nesting.
-  scanned(() => {
-    const scanner = new JsonScanner(text);
-    scanner.skip(maxDepth);
-    scanner.end();
-  });
-  return JSON.parse(text);
-}
-
-/** Runs a walk over a body; text that is not JSON is a 400 that says where. */
-export function scanned<T>(walk: () => T): T {
-  try {
-    return walk();
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxProblem)) throw error;
-    throw new WaggleError("ephemeral_bad_request", `the body is not JSON: ${error.message}`);
-  }
 }

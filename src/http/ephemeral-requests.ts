@@ -1,9 +1,9 @@
 import type { Broker } from "../broker.ts";
 import { parse } from "../contract/parse.ts";
+import { readPush } from "../contract/push-body.ts";
 import { ackBody, configureBody, groupOf, popQuery, resetBody, type ConfigureBody } from "../contract/requests.ts";
 import type { PopRequest } from "../engine/engine.ts";
 import { readBody, readJson, readValue } from "./body.ts";
-import { readPush } from "./push-body.ts";
 import { queryOf } from "./query.ts";
 import { once } from "./routes.ts";
 

@@ -7,12 +7,14 @@ import { ackOf, configureOf, popOf, pushOf, resetOf } from "./ephemeral-requests
 import { answerPop } from "./pop.ts";
 import { queryOf } from "./query.ts";
 import type { Call, Route } from "./routes.ts";
-import { admin } from "./rules.ts";
+import { admin, orTicket } from "./rules.ts";
+import { subscribe, subscribeOf } from "./subscribe.ts";
 
 /** The routes of ephemeral queues, section 2 of the wire contract. */
 export const ephemeralRoutes: Route[] = [
   ["POST", "/api/v1/ephemeral/push", async (call) => pushNeed(await pushOf(call)), push],
   ["GET", "/api/v1/ephemeral/pop", async (call) => popNeed(await popOf(call)), pop],
+  ["GET", "/api/v1/ephemeral/subscribe", orTicket(async (call) => popNeed(await subscribeOf(call))), subscribe],
   ["POST", "/api/v1/ephemeral/ack", ackRule, ack],
   ["POST", "/api/v1/ephemeral/configure", admin("configure", configureOf), configure],
   ["POST", "/api/v1/ephemeral/reset", admin("reset", resetOf), reset],

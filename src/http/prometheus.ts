@@ -68,6 +68,11 @@ export function prometheus(owners: readonly OwnerCounters[]): string {
       "Pops that wait for messages.",
       sum(({ parkedPops }) => parkedPops),
     ),
+    gauge(
+      "subscribers",
+      "Consumers that have subscribed over a WebSocket.",
+      sum(({ subscribers }) => subscribers),
+    ),
     "",
   ].join("\n");
 }

@@ -316,7 +316,7 @@ export class Home {
     return this.#turn((engine) => {
       const group = engine.queues.get(queue)?.groups.get(name);
       if (group === undefined) return Infinity;
-      return group.parking.isOccupied ? 0 : Date.now() - group.lastPopAt;
+      return group.isAttended ? 0 : Date.now() - group.lastPopAt;
     });
   }
 

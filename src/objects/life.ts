@@ -35,6 +35,8 @@ export class Life {
   #sleepAt = Infinity;
   #backstopAt = 0;
   #opening: Promise<void> = Promise.resolve();
+  /** Changes of the alarm, one after the other: each looks first at what is armed. */
+  #alarming: Promise<void> = Promise.resolve();
 
   constructor(
     storage: DurableObjectStorage,
@@ -118,7 +120,8 @@ export class Life {
     this.#lookAt = Infinity;
     if (open && now >= this.#backstopAt) {
       this.#backstopAt = now + BACKSTOP_MS;
-      void this.#armAlarm(this.#backstopAt);
+      const at = this.#backstopAt;
+      this.#alarming = this.#alarming.then(() => this.#armAlarm(at));
     }
   }
 
@@ -150,7 +153,9 @@ export class Life {
     this.#timerAt = Infinity;
     this.#backstopAt = 0;
     const { nextDueAt, keepsAnything } = this.#engine;
-    if (this.#journals) void this.#moveAlarm(keepsAnything ? nextDueAt : Infinity);
+    if (!this.#journals) return;
+    const at = keepsAnything ? nextDueAt : Infinity;
+    this.#alarming = this.#alarming.then(() => this.#moveAlarm(at));
   }
 
   /** An alarm that nothing is due at any more would cost a whole wake: moving it is far cheaper. */

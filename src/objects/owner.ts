@@ -1,6 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { readConfig, type Env } from "../config.ts";
-import { isRefusal, refuse, WaggleError, type Refusal } from "../contract/errors.ts";
+import { isRefusal, refuse, STATUS, WaggleError, type Refusal } from "../contract/errors.ts";
 import type { DeclaredOptions } from "../contract/options.ts";
 import type { Batch, Handed } from "../engine/batch.ts";
 import { Engine, noResponders, type Claim, type Outcome, type PopRequest, type PushOptions } from "../engine/engine.ts";
@@ -27,9 +27,11 @@ import {
   type Parcel,
   type PopAnswer,
   type Registration,
+  type Subscribe,
 } from "./protocol.ts";
 import type { Remote } from "./remote.ts";
 import { Share } from "./share.ts";
+import { Sockets } from "./sockets.ts";
 
 /** A pop may be cancelled before it has parked, while its queue is being registered; this many are remembered. */
 const EARLY_CANCELS = 1000;
@@ -49,6 +51,7 @@ export class Owner extends DurableObject<Env> {
   readonly #moves: Moves;
   readonly #journal: Journal;
   readonly #life: Life;
+  readonly #sockets: Sockets;
   readonly #parked = new Map<string, (batch: Batch) => void>();
   readonly #cancelledEarly = new Set<string>();
 
@@ -73,6 +76,9 @@ export class Owner extends DurableObject<Env> {
       },
       effects: {
         answer: (waiter, batch) => this.#parked.get(waiter.id)?.(batch),
+        deliver: (id, batch) => this.#sockets.deliver(id, batch),
+        ended: (id, why, out) => this.#sockets.ended(id, why, out),
+        attend: (queue, group) => void this.#attend(queue, group),
         available: (queue, group) => void this.#share.announce(queue, group),
         gather: (queue, group) => {
           const parked = this.#engine.queues.get(queue)?.groups.get(group);
@@ -95,6 +101,11 @@ export class Owner extends DurableObject<Env> {
         setHeld(name, this.#engine.memoryBytes);
         this.#life.tick();
       },
+    });
+    this.#engine.start(Date.now());
+    // Before the queues of this owner are looked at: theirs must not be taken for idle, nor for known to their homes.
+    this.#sockets = new Sockets(ctx, this.#engine, this.#turn, this.#peers, {
+      push: (...args) => this.push(...args),
     });
     this.#share = new Share(this.#turn, this.#peers, this.#engine);
     this.#gather = new Gather(this.#turn, this.#peers, (queue) => this.#home.others(queue));
@@ -160,10 +171,29 @@ export class Owner extends DurableObject<Env> {
   }
 
   async pop(request: PopRequest, hops = 0): Promise<PopAnswer | Refusal> {
-    const { queue, group, partition, waitMs } = request;
-    const { placement, self } = this.#peers;
-    const owner = partition === null ? placement.home(queue) : placement.owner(queue, partition);
-    if (owner !== self) return hops > 0 ? moved(queue) : this.#peers.owner(owner).pop(request, hops + 1);
+    const { queue, partition, waitMs } = request;
+    const owner = this.#ownerOf(request);
+    if (owner !== this.#peers.self) return hops > 0 ? moved(queue) : this.#peers.owner(owner).pop(request, hops + 1);
+    const refusal = await this.#enter(request);
+    if (refusal !== null) return refusal;
+    const reachesOthers = partition === null && this.#home.others(queue).length > 0;
+    const answer =
+      reachesOthers && waitMs === 0 ? await this.#gather.pop(request) : await this.#popHere(request, reachesOthers);
+    if (isRefusal(answer)) return answer;
+    return { json: pack(answer.items.join(",")), count: answer.count, handed: answer.handed };
+  }
+
+  #ownerOf({ queue, partition }: Pick<PopRequest, "queue" | "partition">): number {
+    const { placement } = this.#peers;
+    return partition === null ? placement.home(queue) : placement.owner(queue, partition);
+  }
+
+  /** Makes sure that what a pop or a subscriber reads is here, and known to all whom it concerns. */
+  async #enter({
+    queue,
+    group,
+    partition,
+  }: Pick<PopRequest, "queue" | "group" | "partition">): Promise<Refusal | null> {
     if (!this.#isOpen(queue) || !this.#knowsGroup(queue, group)) {
       const refusal = await this.#admit(queue, group);
       if (refusal !== null) return refusal;
@@ -172,11 +202,37 @@ export class Owner extends DurableObject<Env> {
       if (!(await this.#moves.pull(queue, partition))) return moved(queue);
     }
     if (partition === null && !this.#home.isSurveyed) await this.#home.survey();
-    const reachesOthers = partition === null && this.#home.others(queue).length > 0;
-    const answer =
-      reachesOthers && waitMs === 0 ? await this.#gather.pop(request) : await this.#popHere(request, reachesOthers);
-    if (isRefusal(answer)) return answer;
-    return { json: pack(answer.items.join(",")), count: answer.count, handed: answer.handed };
+    return null;
+  }
+
+  /** Takes a subscriber's WebSocket, which only a `fetch` can bring. */
+  override async fetch(request: Request): Promise<Response> {
+    const subscribe = JSON.parse(new URL(request.url).searchParams.get("subscribe") ?? "") as Subscribe;
+    const isHere = this.#ownerOf(subscribe) === this.#peers.self;
+    const refusal = isHere ? await this.#enter(subscribe) : moved(subscribe.queue);
+    const answer = refusal ?? this.#sockets.accept(subscribe);
+    return isRefusal(answer) ? Response.json(answer, { status: STATUS[answer.code] }) : answer;
+  }
+
+  override async webSocketMessage(socket: WebSocket, data: string | ArrayBuffer): Promise<void> {
+    await this.#load();
+    await this.#sockets.received(socket, data);
+  }
+
+  override async webSocketClose(socket: WebSocket): Promise<void> {
+    await this.#sockets.closed(socket);
+  }
+
+  override async webSocketError(socket: WebSocket): Promise<void> {
+    await this.#sockets.closed(socket);
+  }
+
+  /** A subscriber of any partition waits: whoever else has messages for it is to say so. */
+  async #attend(queue: string, name: string): Promise<void> {
+    // The engine may be in the middle of a step.
+    await Promise.resolve();
+    const group = this.#engine.queues.get(queue)?.groups.get(name);
+    if (group?.parking.isOccupied && this.#home.others(queue).length > 0) this.#gather.attend(group);
   }
 
   async #popHere(request: PopRequest, reachesOthers: boolean): Promise<Batch | Refusal> {
@@ -206,8 +262,9 @@ export class Owner extends DurableObject<Env> {
     if (this.#cancelledEarly.size > EARLY_CANCELS && oldest !== undefined) this.#cancelledEarly.delete(oldest);
   }
 
-  release(queue: string, group: string, handed: Handed[]): void {
-    this.#turn((engine) => engine.release(queue, group, handed));
+  /** `reached` = the deliveries may have come to somebody, and count. */
+  release(queue: string, group: string, handed: Handed[], reached = false): void {
+    this.#turn((engine) => engine.release(queue, group, handed, reached));
   }
 
   ack(queue: string, group: string, acks: AckColumns): Outcome[] {
@@ -268,6 +325,7 @@ export class Owner extends DurableObject<Env> {
         queues: held.length,
         bytes: held.reduce((sum, { bytes }) => sum + bytes, 0),
         parkedPops: engine.parkedPops,
+        subscribers: engine.subscriptions,
       };
       if (queue !== null) view.partitions = [...(engine.queues.get(queue)?.rings.keys() ?? [])].sort();
       return view;
@@ -285,6 +343,7 @@ export class Owner extends DurableObject<Env> {
       bytes: [...engine.queues.values()].reduce((sum, { bytes }) => sum + bytes, 0),
       queues: Array.from(engine.queues.keys(), clientName),
       parkedPops: engine.parkedPops,
+      subscribers: engine.subscriptions,
     }));
   }
 

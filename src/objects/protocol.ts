@@ -1,3 +1,4 @@
+import type { Bearer } from "../auth/verifier.ts";
 import type { DeclaredOptions } from "../contract/options.ts";
 import type { RingExport } from "../engine/adopt.ts";
 import type { Handed } from "../engine/batch.ts";
@@ -71,6 +72,19 @@ export interface Registration {
   interest: string[];
 }
 
+/** What a subscriber asks for. It is kept with its socket, and so outlives the owner's sleep. */
+export interface Subscribe {
+  /** Names the subscription. */
+  id: string;
+  queue: string;
+  /** null = any partition. */
+  partition: string | null;
+  group: string;
+  prefetch: number;
+  /** What the client may do, and until when: later frames are judged by it. */
+  bearer: Bearer;
+}
+
 /** A part of a queue that an owner holds away from its home. */
 export interface Holding {
   queue: string;
@@ -116,6 +130,7 @@ export interface OwnerView {
   queues: number;
   bytes: number;
   parkedPops: number;
+  subscribers: number;
   /** Of the queue that was asked for, sorted. */
   partitions?: string[];
 }
@@ -133,6 +148,7 @@ export interface OwnerCounters extends Counters {
   /** Names of the queues held: one queue may stand on several owners. */
   queues: string[];
   parkedPops: number;
+  subscribers: number;
 }
 
 export type DepthTotals = { held: number; bytes: number; groups: GroupDepth[] };

@@ -154,7 +154,7 @@ it("tells which owner holds which partitions", async () => {
   const answer = await read<{ owners: Record<string, unknown>[] }>(call(`/api/v1/system/owners?queue=${queue}`));
   expect(Object.keys(answer)).toEqual(["owners"]);
   expect(answer.owners.map(({ owner }) => owner)).toEqual(Array.from({ length: OWNERS }, (_, i) => `owner-${i}`));
-  const keys = ["owner", "incarnation", "rings", "queues", "bytes", "parkedPops"];
+  const keys = ["owner", "incarnation", "rings", "queues", "bytes", "parkedPops", "subscribers"];
   for (const view of answer.owners) {
     expect(Object.keys(view)).toEqual([...keys, "partitions"]);
     expect(view["incarnation"]).toMatch(/^[0-9a-f]{1,16}$/);
@@ -208,5 +208,6 @@ it("counts in Prometheus text, summed over owners", async () => {
     waggle_ephemeral_bytes: 10,
     waggle_ephemeral_queues: 1,
     waggle_ephemeral_parked_pops: 0,
+    waggle_ephemeral_subscribers: 0,
   });
 });

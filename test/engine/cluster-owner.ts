@@ -19,7 +19,7 @@ export class OwnerLife extends Life {
     env: (caller: Life) => Env,
   ) {
     super();
-    const ctx = { id: { name: ownerName(index) }, storage: disk.storage(() => this.isOver) };
+    const ctx = { id: { name: ownerName(index) }, storage: disk.storage(() => this.isOver), getWebSockets: () => [] };
     const { owner, engine } = build(() => new Owner(ctx as unknown as DurableObjectState, env(this)));
     this.owner = owner;
     this.engine = engine;

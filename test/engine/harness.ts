@@ -2,7 +2,7 @@ import type { Refusal } from "../../src/contract/errors.ts";
 import { isRefusal } from "../../src/contract/errors.ts";
 import { QUEUE_MODE } from "../../src/contract/limits.ts";
 import type { EngineSettings } from "../../src/contract/options.ts";
-import { Batch } from "../../src/engine/batch.ts";
+import { Batch, type Handed } from "../../src/engine/batch.ts";
 import type { Effects } from "../../src/engine/context.ts";
 import { Engine, type AckStatus, type Outcome, type PopRequest } from "../../src/engine/engine.ts";
 import { groupDepths, partitionDepths } from "../../src/engine/views.ts";
@@ -40,6 +40,15 @@ export class Recorder implements Effects {
   answer(waiter: { id: string }, batch: Batch): void {
     this.answers.push({ waiterId: waiter.id, batch });
   }
+  readonly deliveries: { id: string; batch: Batch }[] = [];
+  readonly ends: { id: string; why: string; out: Handed[] }[] = [];
+
+  deliver(id: string, batch: Batch): void {
+    this.deliveries.push({ id, batch });
+  }
+  ended(id: string, why: string, out: Handed[]): void {
+    this.ends.push({ id, why, out });
+  }
   groupForgotten(_queue: string, group: string): void {
     this.forgotten.push(group);
   }
@@ -50,6 +59,7 @@ export class Recorder implements Effects {
     this.logged.push({ event, details });
   }
   // An owner that is home of all its queues has nobody to tell these.
+  attend(): void {}
   available(): void {}
   gather(): void {}
   askIdle(): void {}

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { JsonScanner, JsonSyntaxProblem } from "../../src/http/json-scanner.ts";
+import { JsonScanner, JsonSyntaxProblem } from "../../src/contract/json-scanner.ts";
 
 /** Whether the scanner takes a text whole. Anything but a syntax problem is a defect. */
 function scans(text: string, maxDepth?: number): boolean {

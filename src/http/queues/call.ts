@@ -4,7 +4,8 @@ import { QueueError } from "../../contract/queue-errors.ts";
 import { parseQueue } from "../../contract/queue-parse.ts";
 import { bindingOf, serviceBindings } from "../../delivery/bindings.ts";
 import { DurableQueues } from "../../durable-queues.ts";
-import { parseText, readBody } from "../body.ts";
+import { parseText } from "../../contract/json-text.ts";
+import { readBody } from "../body.ts";
 import type { Call, Method, Route } from "../routes.ts";
 import type { Rule } from "../rules.ts";
 

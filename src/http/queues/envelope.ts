@@ -11,6 +11,7 @@ const CODES: Record<ErrorCode, QueueErrorCode> = {
   ephemeral_queue_not_found: 10104,
   method_not_allowed: 10405,
   payload_too_large: 10205,
+  upgrade_required: 10400,
   queue_full: 10251,
   too_many_groups: 10250,
   internal: 15000,

@@ -1,10 +1,9 @@
-import { WaggleError } from "../contract/errors.ts";
-import { MAX_ITEMS } from "../contract/limits.ts";
-import { parse } from "../contract/parse.ts";
-import { partitionOf, pushHead } from "../contract/requests.ts";
-import type { PushOptions } from "../engine/engine.ts";
-import { scanned, type BodyText } from "./body.ts";
+import { WaggleError } from "./errors.ts";
 import { JsonScanner } from "./json-scanner.ts";
+import { scanned, type BodyText } from "./json-text.ts";
+import { MAX_ITEMS } from "./limits.ts";
+import { parse } from "./parse.ts";
+import { partitionOf, pushHead } from "./requests.ts";
 
 export interface Push {
   queue: string;
@@ -12,7 +11,8 @@ export interface Push {
   /** Each payload as the exact text that was sent. */
   payloads: string[];
   isAscii: boolean;
-  options: PushOptions;
+  /** The key that makes a repeat harmless, and whether somebody must be there to take the messages. */
+  options: { key: string | undefined; requireResponders: boolean };
 }
 
 /** What is read of a push beside its messages. */
@@ -23,9 +23,11 @@ const OPEN_BRACKET = 0x5b;
 /**
  * Reads a push. The payloads are cut out of the body and never parsed: `1.0` stays `1.0`, a 20-digit integer keeps its
  * digits, and a payload may nest as deep as it likes. Of a repeated key the last counts, as with `JSON.parse`.
+ * `ownQueue` is the one that is meant when none is named.
  */
-export function readPush({ text, isAscii }: BodyText): Push {
+export function readPush({ text, isAscii }: BodyText, ownQueue?: string): Push {
   const head: Record<string, string> = {};
+  if (ownQueue !== undefined) head["queue"] = JSON.stringify(ownQueue);
   let payloads: string[] | null = null;
   let problem: string | null = null;
   scanned(() => {
@@ -51,7 +53,7 @@ export function readPush({ text, isAscii }: BodyText): Push {
   });
   if (payloads === null) throw bad("messages is required");
   if (problem !== null) throw bad(problem);
-  const options: PushOptions = { key: key ?? undefined, requireResponders: requireResponders ?? false };
+  const options = { key: key ?? undefined, requireResponders: requireResponders ?? false };
   return { queue, partition: partitionOf({ partition }), payloads, isAscii, options };
 }
 

@@ -1,0 +1,21 @@
+import { WaggleError } from "../contract/errors.ts";
+import { parse } from "../contract/parse.ts";
+import { groupOf, subscribeQuery } from "../contract/requests.ts";
+import { claimsOf } from "./gate.ts";
+import { queryOf } from "./query.ts";
+import { once, type Call } from "./routes.ts";
+
+/** What a consumer that stays asks for. */
+export const subscribeOf = once(async ({ request }) => {
+  const { queue, partition, group, prefetch } = parse(subscribeQuery, queryOf(request.url));
+  return { queue, partition: partition ?? null, group: groupOf(group), prefetch };
+});
+
+/** A consumer that stays: over a WebSocket, whose frames `contract/socket.ts` describes. */
+export async function subscribe(call: Call): Promise<Response> {
+  const asked = await subscribeOf(call);
+  if (call.request.headers.get("upgrade")?.toLowerCase() === "websocket") {
+    return call.broker.subscribe({ ...asked, bearer: await claimsOf(call, { mayTicket: true }) });
+  }
+  throw new WaggleError("upgrade_required", "this route takes a WebSocket: send Upgrade: websocket");
+}

@@ -1,0 +1,304 @@
+import { ackNeed } from "../auth/ack-need.ts";
+import { lacking } from "../auth/judge.ts";
+import { pushNeed, type Need } from "../auth/need.ts";
+import { isRefusal, refuse, WaggleError, type Refusal } from "../contract/errors.ts";
+import { MAX_BODY_BYTES, MAX_FRAMES_UNDER_WAY, QUEUE_MODE } from "../contract/limits.ts";
+import { ackStatus } from "../contract/requests.ts";
+import { CLOSE, frame, readFrame, type ClientFrame } from "../contract/socket.ts";
+import type { Batch, Handed } from "../engine/batch.ts";
+import type { Ack, Engine, Outcome, PushOptions } from "../engine/engine.ts";
+import { parseMessageId } from "../engine/ids.ts";
+import type { SubscriptionEnd } from "../engine/subscription.ts";
+import type { Turn } from "./home.ts";
+import type { Peers } from "./peers.ts";
+import { ackColumns, type Subscribe } from "./protocol.ts";
+
+/** A batch goes out in frames of about this many characters. */
+const FRAME_CHARS = 512 * 1024;
+
+const ENDS: Record<SubscriptionEnd, [code: number, reason: string]> = {
+  expired: [CLOSE.tokenExpired, "the token has expired"],
+  deleted: [CLOSE.queueDeleted, "the queue was deleted"],
+  slow: [CLOSE.slowConsumer, "too much was sent of which nothing has been acked"],
+};
+
+/** The socket of a subscriber, as long as its owner is in memory. */
+interface Session extends Subscribe {
+  socket: WebSocket;
+  /** The frames of a client are carried out one after the other. */
+  last: Promise<void>;
+  underWay: number;
+}
+
+/** What sockets need of the owner around them. */
+export interface SocketsHost {
+  push(
+    queue: string,
+    partition: string,
+    payloads: string[],
+    isAscii: boolean,
+    options: PushOptions,
+  ): Promise<number | Refusal>;
+}
+
+/**
+ * The WebSockets of an owner's subscribers. The runtime keeps them while the owner sleeps, each with what its client has
+ * asked for; that is all there is to keep, since nobody sleeps while messages are out. Whatever wakes the owner, it takes
+ * its subscribers up again before anything else.
+ */
+export class Sockets {
+  readonly #state: DurableObjectState;
+  readonly #engine: Engine;
+  readonly #turn: Turn;
+  readonly #peers: Peers;
+  readonly #host: SocketsHost;
+  readonly #bySocket = new Map<WebSocket, Session>();
+  readonly #byId = new Map<string, Session>();
+
+  constructor(state: DurableObjectState, engine: Engine, turn: Turn, peers: Peers, host: SocketsHost) {
+    this.#state = state;
+    this.#engine = engine;
+    this.#turn = turn;
+    this.#peers = peers;
+    this.#host = host;
+    for (const socket of state.getWebSockets()) this.#takeUp(socket);
+  }
+
+  /** Lets a client in. The caller has made sure that its queue and group are known everywhere. */
+  accept(subscribe: Subscribe): Response | Refusal {
+    const { 0: client, 1: server } = new WebSocketPair();
+    // Answered without waking an owner that sleeps.
+    this.#state.setWebSocketAutoResponse(new WebSocketRequestResponsePair("ping", "pong"));
+    this.#state.acceptWebSocket(server);
+    server.serializeAttachment(subscribe);
+    server.send(subscribed(subscribe));
+    const refusal = this.#turn((engine) => this.#begin(engine, server, subscribe));
+    if (refusal === null) return new Response(null, { status: 101, webSocket: client });
+    server.close(CLOSE.tryAgainLater, "refused");
+    return refusal;
+  }
+
+  #begin(engine: Engine, socket: WebSocket, subscribe: Subscribe): Refusal | null {
+    const session: Session = { ...subscribe, socket, last: Promise.resolve(), underWay: 0 };
+    this.#bySocket.set(socket, session);
+    this.#byId.set(session.id, session);
+    const { id, queue, partition, group, prefetch, bearer } = subscribe;
+    const expiresAt = bearer.expiresAt ?? Infinity;
+    const refusal = engine.subscribe({ id, queue, partition, group, prefetch, expiresAt });
+    if (refusal !== null) this.#forget(session);
+    return refusal;
+  }
+
+  /** A socket that has outlived the owner's last life. */
+  #takeUp(socket: WebSocket): void {
+    const subscribe = socket.deserializeAttachment() as Subscribe | null;
+    if (subscribe === null || socket.readyState !== WebSocket.OPEN) return;
+    const { queue, partition, bearer } = subscribe;
+    if ((bearer.expiresAt ?? Infinity) <= Date.now()) {
+      close(socket, ...ENDS.expired);
+      return;
+    }
+    const { placement, self } = this.#peers;
+    const owner = partition === null ? placement.home(queue) : placement.owner(queue, partition);
+    const refusal = owner === self ? this.#begin(this.#engine, socket, subscribe) : true;
+    if (refusal !== null) close(socket, CLOSE.goingAway, "subscribe again");
+  }
+
+  #forget(session: Session): void {
+    this.#bySocket.delete(session.socket);
+    this.#byId.delete(session.id);
+  }
+
+  /** Sends messages. Called in the middle of the engine's step. */
+  deliver(id: string, batch: Batch): void {
+    const session = this.#byId.get(id);
+    if (session === undefined) return;
+    try {
+      for (const items of framesOf(batch.items)) session.socket.send(`{"type":"messages","messages":[${items}]}`);
+    } catch {
+      // The socket is closing: its end has not been told yet.
+      void Promise.resolve().then(() => this.#lost(session, batch.handed));
+    }
+  }
+
+  /** The broker has ended a subscription, perhaps in the middle of the engine's step. */
+  ended(id: string, why: SubscriptionEnd, out: Handed[]): void {
+    const session = this.#byId.get(id);
+    if (session === undefined) return;
+    this.#forget(session);
+    close(session.socket, ...ENDS[why]);
+    void Promise.resolve().then(() => this.#giveBack(session, out, true));
+  }
+
+  /** The client has gone, or the connection to it. */
+  async closed(socket: WebSocket): Promise<void> {
+    const session = this.#bySocket.get(socket);
+    if (session !== undefined) await this.#lost(session, []);
+  }
+
+  async #lost(session: Session, unwritten: readonly Handed[]): Promise<void> {
+    if (this.#byId.get(session.id) !== session) return;
+    this.#forget(session);
+    const out = this.#turn((engine) => engine.unsubscribe(session.id));
+    await this.#giveBack(session, unwritten, false);
+    await this.#giveBack(session, out, true);
+  }
+
+  async #giveBack({ queue, group }: Session, out: readonly Handed[], reached: boolean): Promise<void> {
+    for (const [owner, part] of Map.groupBy(out, ({ partition }) => this.#peers.placement.owner(queue, partition))) {
+      if (owner === this.#peers.self) this.#turn((engine) => engine.release(queue, group, part, reached));
+      // If it cannot be asked, leases end by themselves.
+      else
+        await this.#peers
+          .owner(owner)
+          .release(queue, group, part, reached)
+          .catch(() => {});
+    }
+  }
+
+  /** A frame has come. Settles once it has been carried out. */
+  async received(socket: WebSocket, data: string | ArrayBuffer): Promise<void> {
+    const session = this.#bySocket.get(socket);
+    if (session === undefined) return;
+    let read: ClientFrame;
+    try {
+      if (typeof data !== "string") throw new WaggleError("ephemeral_bad_request", "frames are text");
+      if (data.length > MAX_BODY_BYTES) throw new WaggleError("payload_too_large", "the frame is too large");
+      read = readFrame(data, session.queue);
+    } catch (error) {
+      if (!(error instanceof WaggleError)) throw error;
+      await this.#refuse(session, CLOSE.badFrame, error.message);
+      return;
+    }
+    if (session.underWay >= MAX_FRAMES_UNDER_WAY) {
+      await this.#refuse(session, CLOSE.tryAgainLater, "too many frames wait for an answer");
+      return;
+    }
+    session.underWay++;
+    const { last } = session;
+    session.last = last.then(() => this.#carryOut(session, read));
+    await session.last;
+  }
+
+  async #refuse(session: Session, code: number, reason: string): Promise<void> {
+    close(session.socket, code, reason);
+    await this.#lost(session, []);
+  }
+
+  async #carryOut(session: Session, read: ClientFrame): Promise<void> {
+    const { ref } = read;
+    try {
+      const answer = read.type === "ack" ? await this.#ack(session, read) : await this.#push(session, read);
+      if (isRefusal(answer)) send(session, errorFrame(ref, answer));
+      else if (ref !== null) send(session, answer);
+    } catch (error) {
+      const code = error instanceof WaggleError ? error.code : "ephemeral_forward_failed";
+      send(session, errorFrame(ref, refuse(code, error instanceof Error ? error.message : String(error))));
+    } finally {
+      session.underWay--;
+    }
+  }
+
+  async #push(session: Session, { ref, push }: ClientFrame & { type: "push" }): Promise<string | Refusal> {
+    const { queue, partition, payloads, isAscii, options } = push;
+    const pushed =
+      forbidden(session, pushNeed(push)) ?? (await this.#host.push(queue, partition, payloads, isAscii, options));
+    return isRefusal(pushed) ? pushed : frame("pushed", ref, { pushed: String(pushed) });
+  }
+
+  async #ack(session: Session, { ref, acks: entries }: ClientFrame & { type: "ack" }): Promise<string | Refusal> {
+    const { id, queue, group } = session;
+    const acks = entries.map((entry): Ack => {
+      return { id: entry.id, status: ackStatus(entry.status), attempts: entry.attempts ?? undefined };
+    });
+    const ids = acks.map((ack) => ack.id);
+    const refusal = forbidden(session, ackNeed({ queue, group, ids }));
+    if (refusal !== null) return refusal;
+    let outcomes: Outcome[];
+    this.#turn((engine) => engine.settle(id, acks));
+    try {
+      outcomes = await this.#settle(queue, group, acks);
+    } finally {
+      this.#turn((engine) => engine.goOn(id));
+    }
+    if (ref === null) return "";
+    const results = ids.map((ackId, index) => ({ id: ackId, outcome: outcomes[index] ?? "unknown" }));
+    return frame("acked", ref, { results: JSON.stringify(results) });
+  }
+
+  /** One outcome per ack, in order. A subscriber of any partition has messages of other owners, too. */
+  async #settle(queue: string, group: string, acks: readonly Ack[]): Promise<Outcome[]> {
+    const { placement, self } = this.#peers;
+    const owners = acks.map(({ id }) => {
+      const parsed = parseMessageId(id);
+      return parsed === null ? self : placement.owner(queue, parsed.partition);
+    });
+    const elsewhere = new Set(owners.filter((owner) => owner !== self));
+    if (elsewhere.size === 0) return this.#turn((engine) => engine.ack(queue, group, acks));
+    const outcomes: Outcome[] = acks.map(() => "unknown");
+    await Promise.all(
+      Array.from(new Set(owners), async (owner) => {
+        const indices = owners.flatMap((each, index) => (each === owner ? [index] : []));
+        const part = indices.flatMap((index) => acks[index] ?? []);
+        const settled =
+          owner === self
+            ? this.#turn((engine) => engine.ack(queue, group, part))
+            : await this.#peers.owner(owner).ack(queue, group, ackColumns(part));
+        indices.forEach((index, i) => {
+          outcomes[index] = settled[i] ?? "unknown";
+        });
+      }),
+    );
+    return outcomes;
+  }
+}
+
+/** What a frame's sender lacks for it, by the token that its socket was opened with. */
+function forbidden({ bearer: { claims } }: Session, need: Need): Refusal | null {
+  const problem = claims.admin === true ? null : lacking(claims, need);
+  return problem === null ? null : refuse("forbidden", problem);
+}
+
+function subscribed({ queue, partition, group, prefetch }: Subscribe): string {
+  const mode = group === QUEUE_MODE ? null : group;
+  return JSON.stringify({ type: "subscribed", queue, partition, group: mode, prefetch });
+}
+
+function errorFrame(ref: string | null, { code, error }: Refusal): string {
+  return frame("error", ref, { code: JSON.stringify(code), error: JSON.stringify(error) });
+}
+
+/** Items joined to the insides of one frame each. */
+function framesOf(items: readonly string[]): string[] {
+  const frames: string[] = [];
+  let from = 0;
+  let chars = 0;
+  items.forEach((item, index) => {
+    if (index > from && chars + item.length > FRAME_CHARS) {
+      frames.push(items.slice(from, index).join(","));
+      from = index;
+      chars = 0;
+    }
+    chars += item.length;
+  });
+  if (from < items.length) frames.push(items.slice(from).join(","));
+  return frames;
+}
+
+/** A socket that has closed meanwhile needs no answer. */
+function send({ socket }: Session, text: string): void {
+  try {
+    socket.send(text);
+  } catch {
+    // Its end is on the way.
+  }
+}
+
+/** A reason has room for 123 bytes. */
+function close(socket: WebSocket, code: number, reason: string): void {
+  try {
+    socket.close(code, reason.replaceAll(/[^\u0020-\u007e]/g, "?").slice(0, 120));
+  } catch {
+    // It is closed.
+  }
+}

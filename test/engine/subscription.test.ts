@@ -1,0 +1,137 @@
+import { expect, it } from "vitest";
+import type { SubscribeRequest } from "../../src/engine/subscription.ts";
+import { Bench, delivered } from "./harness.ts";
+
+const REQUEST: SubscribeRequest = {
+  id: "s",
+  queue: "q",
+  partition: "p",
+  group: "g",
+  prefetch: 10,
+  expiresAt: Infinity,
+};
+
+function subscribed(more: Partial<SubscribeRequest> = {}): Bench {
+  const bench = new Bench();
+  bench.at(0);
+  expect(bench.engine.subscribe({ ...REQUEST, ...more })).toBeNull();
+  return bench;
+}
+
+function push({ engine }: Bench, ...payloads: unknown[]): void {
+  const texts = payloads.map((payload) => JSON.stringify(payload));
+  expect(engine.push("q", "p", texts, true)).toBeNull();
+}
+
+/** What has been delivered, batch by batch. */
+function batches({ effects }: Bench): unknown[][] {
+  return effects.deliveries.map(({ batch }) => delivered(batch).map(({ payload }) => payload));
+}
+
+it("has nothing due and is quiet while it waits", () => {
+  const bench = subscribed();
+  expect([bench.engine.nextDueAt, bench.engine.isQuiet, bench.engine.parkedPops]).toEqual([Infinity, true, 0]);
+  push(bench, 1);
+  expect(bench.engine.isQuiet).toBe(false);
+  const [{ id = "" } = {}] = bench.effects.deliveries.flatMap(({ batch }) => delivered(batch));
+  bench.engine.settle("s", [{ id, status: "completed" }]);
+  expect(bench.engine.ack("q", "g", [{ id, status: "completed" }])).toEqual(["acked"]);
+  bench.engine.goOn("s");
+  expect([bench.engine.nextDueAt, bench.engine.isQuiet]).toEqual([Infinity, true]);
+});
+
+it("begins to be idle when it ends", () => {
+  const bench = subscribed();
+  bench.at(1000);
+  expect(bench.engine.unsubscribe("s")).toEqual([]);
+  bench.at(1299);
+  expect(bench.engine.queues.has("q")).toBe(true);
+  bench.at(1300);
+  expect(bench.engine.queues.has("q")).toBe(false);
+});
+
+it("is handed no more than its credit, and the rest as it settles", () => {
+  const bench = subscribed({ prefetch: 2 });
+  push(bench, 1, 2, 3);
+  expect(batches(bench)).toEqual([[1, 2]]);
+  const [{ id = "" } = {}] = bench.effects.deliveries.flatMap(({ batch }) => delivered(batch));
+  bench.engine.settle("s", [{ id, status: "retry", attempts: 2 }]);
+  bench.engine.goOn("s");
+  expect(batches(bench)).toEqual([[1, 2]]);
+  bench.engine.settle("s", [{ id, status: "retry", attempts: 1 }]);
+  bench.engine.ack("q", "g", [{ id, status: "retry" }]);
+  bench.engine.goOn("s");
+  // What came back comes first.
+  expect(batches(bench)).toEqual([[1, 2], [1]]);
+});
+
+it("gets its credit back when leases end", () => {
+  const bench = subscribed({ prefetch: 1 });
+  push(bench, 1, 2);
+  bench.at(29);
+  expect(batches(bench)).toEqual([[1]]);
+  bench.at(30);
+  expect(batches(bench)).toEqual([[1], [1]]);
+});
+
+it("an ack by somebody else, of a message that it is handed at once again, does not take that from it", () => {
+  const bench = subscribed({ prefetch: 5 });
+  push(bench, 1);
+  const [{ id = "" } = {}] = bench.effects.deliveries.flatMap(({ batch }) => delivered(batch));
+  bench.engine.settle("s", [{ id, status: "retry" }]);
+  bench.engine.ack("q", "g", [{ id, status: "retry" }]);
+  bench.engine.goOn("s");
+  expect(batches(bench)).toEqual([[1], [1]]);
+  expect(bench.engine.unsubscribe("s")).toEqual([{ partition: "p", seqs: [0], attempts: [2] }]);
+});
+
+it("what comes back from one that has gone counts as delivered, and is not given up for it", () => {
+  const bench = subscribed({ prefetch: 1 });
+  push(bench, 1);
+  bench.engine.configure("q", { retryLimit: 1 });
+  const out = bench.engine.unsubscribe("s");
+  bench.engine.release("q", "g", out, true);
+  bench.engine.subscribe({ ...REQUEST, id: "t" });
+  expect(bench.effects.deliveries.map(({ batch }) => delivered(batch)[0]?.attempts)).toEqual([1, 2]);
+});
+
+it("ends when its token does, before it is handed anything, and lets the next one have it", () => {
+  const bench = subscribed({ expiresAt: 5000 });
+  bench.engine.subscribe({ ...REQUEST, id: "t" });
+  expect(bench.engine.nextDueAt).toBe(Infinity);
+  bench.engine.advance(5000);
+  push(bench, 1);
+  expect(bench.effects.ends).toEqual([{ id: "s", why: "expired", out: [] }]);
+  expect(bench.effects.deliveries.map(({ id }) => id)).toEqual(["t"]);
+});
+
+it("ends with its queue, and with it alone", () => {
+  const bench = subscribed();
+  bench.engine.subscribe({ ...REQUEST, id: "t", queue: "other" });
+  push(bench, 1);
+  bench.engine.remove("q");
+  expect(bench.effects.ends).toEqual([
+    { id: "s", why: "deleted", out: [{ partition: "p", seqs: [0], attempts: [1] }] },
+  ]);
+  expect([bench.engine.subscriptions, bench.engine.isQuiet]).toEqual([1, true]);
+});
+
+it("counts among those that may wait", () => {
+  const bench = new Bench({ maxWaiters: 1 });
+  bench.at(0);
+  expect(bench.engine.subscribe(REQUEST)).toBeNull();
+  expect(bench.engine.subscribe({ ...REQUEST, id: "t" })).toMatchObject({ code: "ephemeral_unavailable" });
+  bench.engine.unsubscribe("s");
+  expect(bench.engine.subscribe({ ...REQUEST, id: "t" })).toBeNull();
+});
+
+it("leaves nothing in memory when it goes", () => {
+  const bench = new Bench();
+  bench.at(0);
+  bench.engine.pop({ queue: "q", partition: "p", group: "g", batch: 1, autoAck: false, waitMs: 0, waiterId: "" });
+  const before = bench.engine.memoryBytes;
+  bench.engine.subscribe(REQUEST);
+  expect(bench.engine.memoryBytes).toBeGreaterThan(before);
+  bench.engine.unsubscribe("s");
+  expect(bench.engine.memoryBytes).toBe(before);
+});
