@@ -160,6 +160,11 @@ export class Sockets {
   async received(socket: WebSocket, data: string | ArrayBuffer): Promise<void> {
     const session = this.#bySocket.get(socket);
     if (session === undefined) return;
+    if ((session.bearer.expiresAt ?? Infinity) <= Date.now()) {
+      // The engine ends what has expired before it does anything else.
+      this.#turn(() => {});
+      return;
+    }
     let read: ClientFrame;
     try {
       if (typeof data !== "string") throw new WaggleError("ephemeral_bad_request", "frames are text");

@@ -70,6 +70,7 @@ it("asks for less than admin where the contract says so, and nowhere else", asyn
   expect(lesser).toEqual({
     "POST /api/v1/ephemeral/push": "ephemeral push",
     "GET /api/v1/ephemeral/pop": "ephemeral pop",
+    "GET /api/v1/ephemeral/subscribe": "ephemeral pop",
     "POST /api/v1/ephemeral/ack": "ephemeral ack",
     "GET /api/v1/ephemeral/queues/:queue/depth": "depth",
     "POST /api/v1/tickets": "token",

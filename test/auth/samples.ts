@@ -11,6 +11,7 @@ const SEGMENTS: Record<string, string> = { queue: QUEUE, group: "g", consumer: "
 const REST: Record<string, { query?: string; body?: unknown }> = {
   "POST /api/v1/ephemeral/push": { body: { queue: QUEUE, messages: [{ payload: 1 }] } },
   "GET /api/v1/ephemeral/pop": { query: `?queue=${QUEUE}` },
+  "GET /api/v1/ephemeral/subscribe": { query: `?queue=${QUEUE}` },
   "POST /api/v1/ephemeral/ack": { body: { queue: QUEUE, acks: [{ id: "e:1:Default:1" }] } },
   "POST /api/v1/ephemeral/configure": { body: { queue: QUEUE } },
   "POST /api/v1/ephemeral/reset": { body: { queue: QUEUE } },
