@@ -34,7 +34,6 @@ export interface BrokerWorker {
  */
 export function waggle(vars: Record<string, string | number> = {}): BrokerWorker {
   const path = decodeURIComponent(new URL("broker.js", here.url).pathname);
-  const object = (className: string) => ({ className, useSQLite: true as const });
   return {
     name: "waggle",
     modules: [{ type: "ESModule", path }],
@@ -47,4 +46,8 @@ export function waggle(vars: Record<string, string | number> = {}): BrokerWorker
     },
     bindings: { ...VARS, ...vars },
   };
+}
+
+function object(className: string) {
+  return { className, useSQLite: true as const };
 }
