@@ -154,6 +154,18 @@ it.each([
   expect(calls).toContain("POST https://waggle.test/api/v1/queues/orders/messages Bearer secret");
 });
 
+it("mints tokens offline, with nothing but WebCrypto", { timeout: PATIENCE_MS }, async () => {
+  const program = `import { mintToken, parseKeys } from "waggle-mq/token";
+const keys = parseKeys(JSON.stringify({ k1: "${"A".repeat(43)}" }));
+console.log(await mintToken(keys, { queues: [{ queue: "orders", verbs: ["send"] }] }, 60));`;
+  await writeFile(join(project, "mint.mjs"), program);
+  const { stdout } = await execute(process.execPath, ["mint.mjs"], { cwd: project });
+  const [, payload = ""] = stdout.split(".");
+  expect(JSON.parse(Buffer.from(payload, "base64url").toString())).toMatchObject({
+    queues: [{ queue: "orders", verbs: ["send"] }],
+  });
+});
+
 it("the client is under 8 KB, minified and gzipped, and imports nothing", async () => {
   const { outputFiles, metafile } = await build({
     stdin: { contents: 'export * from "waggle-mq"', resolveDir: project },
