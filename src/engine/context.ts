@@ -78,6 +78,8 @@ export class EngineContext {
   leases = 0;
   /** Cursors that something came back to, and whose parked pops have not been looked at since. */
   readonly woken = new Set<Cursor>();
+  /** Those of them that a pop of just their partition waits for. */
+  readonly wokenFor = new Set<Cursor>();
   readonly waiters = new Map<string, Waiter>();
   readonly subscriptions = new Map<string, Subscription>();
   /** How many of the waiters are subscriptions. */
@@ -99,9 +101,13 @@ export class EngineContext {
   /** Serves the parked pops of every cursor that something came back to, once all of it has. */
   readonly wake = (): void => {
     // Pops of any partition must see all of it, and not only what the first cursor has.
-    for (const cursor of this.woken) cursor.group.offers(cursor);
+    for (const cursor of this.woken) {
+      cursor.group.offers(cursor);
+      if ((cursor.waiters?.size ?? 0) > 0) this.wokenFor.add(cursor);
+    }
     for (const cursor of this.woken) {
       this.woken.delete(cursor);
+      this.wokenFor.delete(cursor);
       cursor.group.messagesCame(cursor);
     }
   };

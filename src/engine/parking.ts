@@ -81,8 +81,23 @@ export class Parking {
   serve(cursor: Cursor): void {
     while (cursor.hasMessages) {
       const waiter = earlier(cursor.waiters?.head ?? null, this.waiters.head);
-      if (waiter === null || !this.#serveOne(waiter)) return;
+      if (waiter === null) return;
+      const first = waiter.cursor === null ? this.#claimedBefore(waiter) : null;
+      if (first !== null) this.serve(first);
+      else if (!this.#serveOne(waiter)) return;
     }
+  }
+
+  /** A cursor to which something came back in the same turn, and for which somebody came before a pop of any partition. */
+  #claimedBefore({ arrival }: Waiter): Cursor | null {
+    const { wokenFor } = this.#queue.context;
+    for (const cursor of wokenFor) {
+      const first = cursor.waiters?.head;
+      if (cursor.group !== this.#group || first == null || first.arrival > arrival || !cursor.hasMessages) continue;
+      wokenFor.delete(cursor);
+      return cursor;
+    }
+    return null;
   }
 
   /** Serves pops parked on any partition, from here or through the queue's other owners. */
