@@ -1,5 +1,6 @@
 export { Waggle, type RequestOptions, type WaggleOptions } from "./waggle.ts";
 export { WaggleError, type WaggleErrorOptions } from "./error.ts";
+export type { SocketClass, SubscribedMessage, SubscribeOptions } from "./subscribe.ts";
 export type { TokenSource } from "./transport.ts";
 export type { Ephemeral } from "./ephemeral.ts";
 export type { ConsumeOptions } from "./consume.ts";

@@ -77,6 +77,15 @@ export class Transport {
     }
   }
 
+  /** Where to open a WebSocket. It can send no token: a ticket, which is good once, stands for that. */
+  async socketUrl(path: string, signal: AbortSignal | undefined): Promise<string> {
+    const url = this.#url.replace(/^http/, "ws") + path;
+    if (this.#token === undefined) return url;
+    const call = { method: "POST" as const, path: "/api/v1/tickets", isHarmless: true, signal };
+    const { ticket } = await this.once<{ ticket: string }>(call);
+    return `${url}&ticket=${encodeURIComponent(ticket)}`;
+  }
+
   async #headers(): Promise<Record<string, string>> {
     const token = typeof this.#token === "function" ? await this.#token() : this.#token;
     return token === undefined ? {} : { authorization: `Bearer ${token}` };

@@ -5,6 +5,7 @@ import { Gathers } from "./gather.ts";
 import { idsOf, randomId } from "./ids.ts";
 import { Inboxes } from "./inbox.ts";
 import { respond, type RequestContext, type Request, type Responder, type RespondOptions } from "./respond.ts";
+import { subscribe, type SocketClass, type SubscribedMessage, type SubscribeOptions } from "./subscribe.ts";
 import { Transport, type TokenSource } from "./transport.ts";
 import type { Abortable, Message } from "./types.ts";
 
@@ -13,6 +14,8 @@ export interface WaggleOptions {
   token?: TokenSource;
   /** In the place of the global `fetch`. */
   fetch?: typeof fetch;
+  /** In the place of the global `WebSocket`, which Node has from version 22 on. */
+  webSocket?: SocketClass;
   /** How the names of this client's inboxes begin, which its token must allow it to pop; `inbox-` when absent. */
   inboxPrefix?: string;
 }
@@ -47,10 +50,12 @@ export class Waggle {
   readonly ephemeral: Ephemeral;
   readonly #transport: Transport;
   readonly #inboxes: Inboxes;
+  readonly #socketClass: SocketClass | undefined;
   /** Requests on their way, by the partition that they go to. */
   readonly #requests = new Map<string, Gathers>();
 
-  constructor(url: string | URL, { token, fetch: fetcher, inboxPrefix = "inbox-" }: WaggleOptions = {}) {
+  constructor(url: string | URL, { token, fetch: fetcher, webSocket, inboxPrefix = "inbox-" }: WaggleOptions = {}) {
+    this.#socketClass = webSocket;
     this.#transport = new Transport(url, token, fetcher);
     this.ephemeral = new Ephemeral(this.#transport, idsOf(randomId()));
     this.#inboxes = new Inboxes(this.ephemeral, inboxPrefix);
@@ -128,6 +133,26 @@ export class Waggle {
     handler: (message: Message<T>) => unknown,
   ): Promise<void> {
     return new Consumer(this.ephemeral, queue, options, handler).run();
+  }
+
+  /**
+   * The messages of a queue as they come, over a WebSocket: what costs nothing while nothing happens. A message is acked when
+   * the loop asks for the next one, unless it has called `ack()` or `retry()` before; one that the loop is left with, by
+   * `break` or by a throw, goes back to the queue. The loop ends when `signal` is aborted. A socket that is lost is opened
+   * again, and what was unsettled is delivered again; what does not pass is thrown.
+   *
+   * ```ts
+   * for await (const { payload } of waggle.subscribe("presence", { partition: "room-7", group: "ui-1", signal })) {
+   *   show(payload);
+   * }
+   * ```
+   */
+  subscribe<T = unknown>(
+    queue: string,
+    options: SubscribeOptions = {},
+  ): AsyncGenerator<SubscribedMessage<T>, void, undefined> {
+    const socketClass = this.#socketClass ?? (globalThis as { WebSocket?: SocketClass }).WebSocket;
+    return subscribe<T>(this.#transport, socketClass, queue, options);
   }
 
   /** Ends the long poll for replies, and with it every request that still waits. Consumers end by their signals. */
