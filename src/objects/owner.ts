@@ -219,8 +219,8 @@ export class Owner extends DurableObject<Env> {
     await this.#sockets.received(socket, data);
   }
 
-  override async webSocketClose(socket: WebSocket): Promise<void> {
-    await this.#sockets.closed(socket);
+  override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
+    await this.#sockets.closed(socket, code);
   }
 
   override async webSocketError(socket: WebSocket): Promise<void> {

@@ -130,8 +130,9 @@ export class Sockets {
     void Promise.resolve().then(() => this.#giveBack(session, out, true));
   }
 
-  /** The client has gone, or the connection to it. */
-  async closed(socket: WebSocket): Promise<void> {
+  /** The client has gone, or the connection to it. A close of the client's is answered: it waits for that. */
+  async closed(socket: WebSocket, code?: number): Promise<void> {
+    if (code !== undefined) close(socket, code >= 3000 ? code : 1000, "");
     const session = this.#bySocket.get(socket);
     if (session !== undefined) await this.#lost(session, []);
   }
