@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Child } from "./children.ts";
+import { freePort } from "./free-port.ts";
 
 /** Starts a Redis that stores nothing, or answers null where none is installed. */
 export async function startRedis(): Promise<{ port: number; stop(): Promise<void> } | null> {
@@ -26,14 +27,6 @@ export async function startRedis(): Promise<{ port: number; stop(): Promise<void
   }
   await child.end("SIGKILL");
   throw new Error("redis-server did not come up");
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Commands as the bytes that go over the wire. */

@@ -3,8 +3,8 @@ import { unwrap, WaggleError, type Refusal } from "./contract/errors.ts";
 import { DEFAULT_PARTITION } from "./contract/limits.ts";
 import type { DeclaredOptions } from "./contract/options.ts";
 import type { Ack, Outcome, PopRequest, PushOptions } from "./engine/engine.ts";
-import { parseMessageId } from "./engine/ids.ts";
 import { listing, type Listing } from "./listing.ts";
+import { routeAcks } from "./objects/ack-routing.ts";
 import type { Depth } from "./objects/home.ts";
 import type { Owner } from "./objects/owner.ts";
 import { ackColumns, type OwnerCounters, type OwnerView, type PopAnswer, type Subscribe } from "./objects/protocol.ts";
@@ -112,26 +112,11 @@ export class Broker {
 
   /** One outcome per ack, in order; the ids say which owners are asked. */
   async ack(queue: string, group: string, acks: readonly Ack[]): Promise<Outcome[]> {
-    const outcomes: Outcome[] = acks.map(() => "unknown");
-    const byOwner = new Map<number, number[]>();
-    acks.forEach(({ id }, index) => {
-      const parsed = parseMessageId(id);
-      if (parsed === null) return;
-      const owner = this.#placement.owner(queue, parsed.partition);
-      const indices = byOwner.get(owner);
-      if (indices === undefined) byOwner.set(owner, [index]);
-      else indices.push(index);
-    });
-    await Promise.all(
-      Array.from(byOwner, async ([owner, indices]) => {
-        const part = indices.map((index) => acks[index] as Ack);
-        const settled = await forwarded(this.#owner(owner).ack(queue, group, ackColumns(part)));
-        indices.forEach((index, i) => {
-          outcomes[index] = settled[i] ?? "unknown";
-        });
-      }),
+    return routeAcks(
+      acks,
+      (partition) => this.#placement.owner(queue, partition),
+      (owner, part) => forwarded(this.#owner(owner).ack(queue, group, ackColumns(part))),
     );
-    return outcomes;
   }
 
   async configure(queue: string, options: DeclaredOptions): Promise<void> {

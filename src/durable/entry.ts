@@ -21,7 +21,7 @@ interface Head {
 }
 
 /** A row holds at most as much as one batch may, and stays far below the 2 MB that a row can have. */
-const ENTRY_MESSAGES = 100;
+export const ENTRY_MESSAGES = 100;
 const ENTRY_BYTES = 512 * 1024;
 
 const CODES: Record<ContentType, string> = { json: "j", text: "t", bytes: "b", v8: "v" };

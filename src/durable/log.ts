@@ -1,6 +1,6 @@
 import type { StoredMessage } from "./message.ts";
 import type { Database } from "./database.ts";
-import { countOf, headText, messagesOf, parseHead, type Entry } from "./entry.ts";
+import { countOf, ENTRY_MESSAGES, headText, messagesOf, parseHead, type Entry } from "./entry.ts";
 
 /** A place between two messages of the log: the number of the next one, and the bytes of all before it. */
 export interface Mark {
@@ -261,8 +261,8 @@ export class Log {
   readyAt(seq: number): number | undefined {
     if (seq >= this.tail.seq) return undefined;
     const query = "SELECT ready_at FROM log WHERE seq + count > ? AND seq >= ? ORDER BY seq LIMIT 1";
-    // A row holds at most a hundred messages, so the one with this message begins shortly before it.
-    return this.#db.first<{ ready_at: number }>(query, seq, seq - 100)?.ready_at;
+    // A row holds so many messages at the most: the one with this message begins shortly before it.
+    return this.#db.first<{ ready_at: number }>(query, seq, seq - ENTRY_MESSAGES)?.ready_at;
   }
 
   /** The place of the oldest message. */

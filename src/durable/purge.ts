@@ -3,11 +3,15 @@ import { parseRef } from "./refs.ts";
 import type { Store } from "./store.ts";
 import { backlogOf } from "./views.ts";
 
-/** Removes everything, what is out included: what is said of it later counts for nothing. Answers how many messages went. */
+/**
+ * Removes everything, what is out included: what is said of it later counts for nothing, though its handlers go on and
+ * take their places until they end. Answers how many messages went.
+ */
 export function purgeAll(store: Store): number {
   const { count } = backlogOf(store);
   for (const cursor of store.cursors.values()) {
-    for (const flight of cursor.out) store.land(flight);
+    for (const flight of cursor.held.slice()) store.land(flight);
+    for (const flight of cursor.flights) store.forgetFlight(flight);
     cursor.position = { ...store.log.tail };
   }
   store.pending.clear();

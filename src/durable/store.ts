@@ -149,6 +149,13 @@ export class Store {
     return wasOut;
   }
 
+  /** The same for all of a batch. */
+  forgetFlight(flight: Flight): void {
+    for (const entry of flight.entries) entry.isPurged = true;
+    flight.count = 0;
+    flight.bytes = 0;
+  }
+
   /** The place before which every cursor has been. */
   get behind(): Mark {
     let behind = this.log.tail;

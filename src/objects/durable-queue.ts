@@ -4,14 +4,8 @@ import { CALLS_PER_EVENT, readConfig, type Config, type Env } from "../config.ts
 import type { QueueConfig } from "../contract/queue-config.ts";
 import { isQueueRefusal, refuseQueue, type QueueRefusal } from "../contract/queue-errors.ts";
 import { CallBudget } from "../delivery/call-budget.ts";
-import { deliver } from "../delivery/deliver.ts";
-import type { Cursor, Delivery, Flight } from "../durable/cursor.ts";
+import type { Cursor } from "../durable/cursor.ts";
 import { Database } from "../durable/database.ts";
-import { Partition } from "../durable/partition.ts";
-import type { Verdict } from "../durable/push.ts";
-import { DeadLetters } from "./dead-letters.ts";
-import { migrate } from "./migrate.ts";
-import { PullWaiters } from "./pull-waiters.ts";
 import type {
   Backlog,
   BacklogDetail,
@@ -22,21 +16,18 @@ import type {
   Settlement,
   SettleOutcome,
 } from "../durable/message.ts";
+import { Partition } from "../durable/partition.ts";
+import { DeadLetters } from "./dead-letters.ts";
+import { Deliveries } from "./deliveries.ts";
+import { migrate } from "./migrate.ts";
+import { NO_BACKLOG, statusOf } from "./partition-status.ts";
+import { PullWaiters } from "./pull-waiters.ts";
+import { pullerOf } from "./puller.ts";
 import type { DurableQueueMethods, PartitionStatus } from "./queue-protocol.ts";
 import { remoteDeclarations, remoteDurableQueue } from "./remote.ts";
-import { NO_BACKLOG, statusOf } from "./partition-status.ts";
-import { readStoredConfig, storeConfig } from "./stored-config.ts";
 import { SendGate } from "./send-gate.ts";
+import { readStoredConfig, storeConfig } from "./stored-config.ts";
 import { Wakes } from "./wakes.ts";
-
-/** A batch that was taken whole, with nothing to follow it, is put down together with the next write, or after so long. */
-const TOGETHER_MS = 5;
-
-/**
- * A drain pauses for a moment this often. Into a Worker of the same process it would otherwise keep the loop of `workerd`
- * from ever reading a socket, for as long as there is a backlog.
- */
-const PAUSE_EVERY_MS = 20;
 
 /** Bodies that wait for the disk are the only thing in memory that a client can pile up. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
@@ -54,15 +45,13 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
   readonly #wakes: Wakes;
   readonly #budget: CallBudget;
   readonly #deadLetters: DeadLetters;
+  readonly #deliveries: Deliveries;
   readonly #pulls = new PullWaiters();
   readonly #gate: SendGate<Backlog | QueueRefusal>;
   /** null = not configured, or deleted. */
   #partition: Partition | null = null;
   #opening: Promise<Partition | null> | null = null;
   #isResuming = false;
-  /** Batches that have come back and are not put down yet: a crash now has them delivered again. */
-  #landed: { flight: Flight; verdict: Verdict; at: number }[] = [];
-  #pausedAt = 0;
   /** Ids are never used again: what was deleted stays so. */
   #isDeleted = false;
 
@@ -81,6 +70,7 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
       receive: (queueId, source, letters) => remoteDurableQueue(env, queueId, this.#name).receive(source, letters),
       turn: (act) => this.#turn(act),
     });
+    this.#deliveries = new Deliveries(env, () => this.#turn(() => {}));
     void ctx.blockConcurrencyWhile(async () => {
       await this.#wakes.load();
       const config = readStoredConfig(ctx.storage, this.#db);
@@ -121,12 +111,12 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
     if (partition === null) return null;
     const now = Date.now();
     try {
-      for (const { flight, verdict, at } of this.#landed.splice(0)) partition.finish(flight, verdict, at);
+      this.#deliveries.putDown(partition);
       const result = act(partition, now);
       const deliveries = partition.handOver(now, () => this.#budget.take());
       this.#deadLetters.ship(partition, now);
       partition.save();
-      for (const delivery of deliveries) void this.#deliver(partition, delivery);
+      for (const delivery of deliveries) void this.#deliveries.send(partition, delivery);
       this.#settle(partition, now);
       return result;
     } catch (error) {
@@ -160,43 +150,24 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
     if (this.#isResuming) return;
     this.#isResuming = true;
     const self = this.env.DURABLE_QUEUE.get(this.ctx.id) as unknown as { goOn(): Promise<void> };
-    self.goOn().catch((error: unknown) => console.error(error));
+    self.goOn().catch((error: unknown) => {
+      // The alarm that is set while there is work takes it up.
+      this.#isResuming = false;
+      console.error(error);
+    });
   }
 
-  /** Called by this object itself. */
+  /** A new event: called by this object itself, and by its alarm. */
   async goOn(): Promise<void> {
     this.#isResuming = false;
     this.#budget.refill();
     this.#turn(() => {});
   }
 
-  async #deliver(partition: Partition, { flight, messages: carried }: Delivery): Promise<void> {
-    const { push } = flight.cursor;
-    const batch = { queue: partition.config.name, metrics: partition.backlog(), messages: carried };
-    const verdict =
-      push === null
-        ? ({ kind: "unreachable", reason: "the consumer was removed" } as const)
-        : await deliver(push, this.env, batch);
-    if (this.#partition !== partition) return;
-    const at = Date.now();
-    this.#landed.push({ flight, verdict, at });
-    // A flush of the disk holds up whoever sends next; what he writes can go with this.
-    if (isTaken(verdict) && !partition.hasReady(flight.cursor, at)) {
-      setTimeout(() => this.#landed.length > 0 && this.#turn(() => {}), TOGETHER_MS);
-      return;
-    }
-    if (at - this.#pausedAt >= PAUSE_EVERY_MS) {
-      this.#pausedAt = at;
-      await scheduler.wait(0);
-    }
-    this.#turn(() => {});
-  }
-
   override async alarm(): Promise<void> {
     this.#wakes.rang();
-    this.#budget.refill();
-    // Not awaited: an alarm that takes long holds back the next one.
-    this.#turn(() => {});
+    // Nothing is awaited: an alarm that takes long holds back the next one.
+    await this.goOn();
   }
 
   async send(queue: string, packed: PackedMessages): Promise<Backlog | QueueRefusal> {
@@ -261,16 +232,7 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
 
   async #puller(consumer: string | null): Promise<Cursor | QueueRefusal> {
     const partition = await this.#open();
-    if (partition === null) return unknownQueue(this.#queueId);
-    const { name, settings } = partition.config;
-    if (settings.deliveryPaused) return refuseQueue(10252, `delivery of ${name} is paused, and with it pulling`);
-    const pulling = [...partition.cursors].filter((cursor) => cursor.consumer?.type === "http_pull");
-    const [cursor, ...others] = consumer === null ? pulling : pulling.filter((one) => one.consumer?.name === consumer);
-    if (cursor !== undefined && others.length === 0) return cursor;
-    const names = pulling.map((one) => one.consumer?.name).join(", ");
-    if (names === "") return refuseQueue(10404, `${name} has no pull consumer; add one of type "http_pull" first`);
-    if (consumer === null) return refuseQueue(10400, `${name} has several pull consumers; name one of them: ${names}`);
-    return refuseQueue(10404, `${name} has no pull consumer ${JSON.stringify(consumer)}; there are: ${names}`);
+    return partition === null ? unknownQueue(this.#queueId) : pullerOf(partition, consumer);
   }
 
   async settle(settlements: Settlement[]): Promise<SettleOutcome[]> {
@@ -290,7 +252,7 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
 
   async destroy(): Promise<void> {
     this.#isDeleted = true;
-    this.#landed = [];
+    this.#deliveries.forget();
     this.#partition = null;
     this.#pulls.clear();
     this.#wakes.stop();
@@ -327,11 +289,6 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
     await this.#open();
     return this.#turn((partition) => partition.purge()) ?? 0;
   }
-}
-
-/** Whether a consumer has taken every message of its batch. */
-function isTaken(verdict: Verdict): boolean {
-  return verdict.kind === "done" && verdict.decisions.every(({ kind }) => kind === "ack");
 }
 
 function unknownQueue(queue: string): QueueRefusal {

@@ -1,20 +1,23 @@
 import { DurableObject } from "cloudflare:workers";
 import { readConfig, type Env } from "../config.ts";
-import { isRefusal, refuse, STATUS, WaggleError, type Refusal } from "../contract/errors.ts";
+import { isRefusal, STATUS, WaggleError, type Refusal } from "../contract/errors.ts";
 import type { DeclaredOptions } from "../contract/options.ts";
-import type { Batch, Handed } from "../engine/batch.ts";
+import type { Handed } from "../engine/batch.ts";
 import { Engine, noResponders, type Claim, type Outcome, type PopRequest, type PushOptions } from "../engine/engine.ts";
 import { newIncarnation } from "../engine/ids.ts";
 import { clientName, isInTransit } from "../engine/transit.ts";
 import { shareOf, type GroupDepth, type PartitionDepth, type QueueShare } from "../engine/views.ts";
 import { ownerName, Placement } from "../placement.ts";
+import { Admission, moved } from "./admission.ts";
 import { Gather } from "./gather.ts";
 import { Home, type Depth, type Turn } from "./home.ts";
 import { Journal } from "./journal.ts";
 import { Life } from "./life.ts";
 import { heldByIsolate, setHeld } from "./memory.ts";
 import { Moves } from "./moves.ts";
+import { viewOf, countersOf } from "./owner-view.ts";
 import { keyOf } from "./parcels.ts";
+import { ParkedPops } from "./parked-pops.ts";
 import { Peers } from "./peers.ts";
 import {
   acksOf,
@@ -33,12 +36,10 @@ import type { Remote } from "./remote.ts";
 import { Share } from "./share.ts";
 import { Sockets } from "./sockets.ts";
 
-/** A pop may be cancelled before it has parked, while its queue is being registered; this many are remembered. */
-const EARLY_CANCELS = 1000;
-
 /**
- * Holds many rings in memory. This class only joins the parts: the engine decides, `Home` and `Share` keep the owners of
- * a queue in step, `Gather` serves pops that name no partition, `Life` keeps the object awake while it holds anything.
+ * Holds many rings in memory. This class only joins the parts, and is what others may ask of them: `Admission` lets
+ * requests in, the engine decides, `Home` and `Share` keep the owners of a queue in step, `Gather` serves pops that name no
+ * partition, `Sockets` speaks to subscribers, `Life` keeps the object awake while it holds anything.
  */
 export class Owner extends DurableObject<Env> {
   readonly #name: string;
@@ -52,8 +53,8 @@ export class Owner extends DurableObject<Env> {
   readonly #journal: Journal;
   readonly #life: Life;
   readonly #sockets: Sockets;
-  readonly #parked = new Map<string, (batch: Batch) => void>();
-  readonly #cancelledEarly = new Set<string>();
+  readonly #admission: Admission;
+  readonly #parked: ParkedPops;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -75,7 +76,7 @@ export class Owner extends DurableObject<Env> {
         return heldByIsolate() + bytes <= config.maxBytes;
       },
       effects: {
-        answer: (waiter, batch) => this.#parked.get(waiter.id)?.(batch),
+        answer: (waiter, batch) => this.#parked.answer(waiter.id, batch),
         deliver: (id, batch) => this.#sockets.deliver(id, batch),
         ended: (id, why, out) => this.#sockets.ended(id, why, out),
         attend: (queue, group) => void this.#attend(queue, group),
@@ -102,6 +103,7 @@ export class Owner extends DurableObject<Env> {
         this.#life.tick();
       },
     });
+    this.#parked = new ParkedPops(this.#turn);
     this.#engine.start(Date.now());
     // Before the queues of this owner are looked at: theirs must not be taken for idle, nor for known to their homes.
     this.#sockets = new Sockets(ctx, this.#engine, this.#turn, this.#peers, {
@@ -110,7 +112,7 @@ export class Owner extends DurableObject<Env> {
     this.#share = new Share(this.#turn, this.#peers, this.#engine);
     this.#gather = new Gather(this.#turn, this.#peers, (queue) => this.#home.others(queue));
     this.#moves = new Moves(this.#engine, this.#turn, this.#peers, this.#journal, {
-      open: (queue, groups) => this.#openFor(queue, groups),
+      open: (queue, groups) => this.#admission.openFor(queue, groups),
       flush: () => this.#life.flush(),
     });
     // What is kept in memory alone ends without a mark.
@@ -118,6 +120,13 @@ export class Owner extends DurableObject<Env> {
     this.#home = new Home(this.#engine, this.#turn, this.#peers, this.#gather, this.#journal, (membership) =>
       this.#moves.begin(membership),
     );
+    this.#admission = new Admission({
+      engine: this.#engine,
+      peers: this.#peers,
+      home: this.#home,
+      share: this.#share,
+      moves: this.#moves,
+    });
     setHeld(name, this.#engine.memoryBytes);
   }
 
@@ -130,7 +139,7 @@ export class Owner extends DurableObject<Env> {
   };
 
   override async alarm(): Promise<void> {
-    await this.#life.alarm(() => this.#load());
+    await this.#life.alarm(() => this.#admission.load());
   }
 
   // What the router asks for.
@@ -152,9 +161,8 @@ export class Owner extends DurableObject<Env> {
     const { key, requireResponders = false } = options;
     if (requireResponders && !(await this.#mayPush(queue, partition, key))) return noResponders(queue);
     if (payloads.length === 0) return 0;
-    if (!this.#isOpen(queue)) await this.#open(queue);
-    if (this.#moves.mayBeElsewhere(queue, partition) && !(await this.#moves.pull(queue, partition)))
-      return moved(queue);
+    const refusal = await this.#admission.enterPush(queue, partition);
+    if (refusal !== null) return refusal;
     const texts = payloads.map((payload) =>
       typeof payload === "string" ? payload : new TextDecoder().decode(payload),
     );
@@ -163,7 +171,7 @@ export class Owner extends DurableObject<Env> {
 
   /** Whether a push that asks for responders has some, or is a repeat of one that had. */
   async #mayPush(queue: string, partition: string, key: string | undefined): Promise<boolean> {
-    await this.#load();
+    await this.#admission.load();
     const isRepeat = key !== undefined && this.#turn((engine) => engine.pushedWith(queue, partition, key)) !== null;
     if (isRepeat || this.#turn((engine) => engine.isListening(queue, partition))) return true;
     // Pops of all partitions are parked there.
@@ -174,11 +182,13 @@ export class Owner extends DurableObject<Env> {
     const { queue, partition, waitMs } = request;
     const owner = this.#ownerOf(request);
     if (owner !== this.#peers.self) return hops > 0 ? moved(queue) : this.#peers.owner(owner).pop(request, hops + 1);
-    const refusal = await this.#enter(request);
+    const refusal = await this.#admission.enter(request);
     if (refusal !== null) return refusal;
     const reachesOthers = partition === null && this.#home.others(queue).length > 0;
     const answer =
-      reachesOthers && waitMs === 0 ? await this.#gather.pop(request) : await this.#popHere(request, reachesOthers);
+      reachesOthers && waitMs === 0
+        ? await this.#gather.pop(request)
+        : await this.#parked.pop(request, () => reachesOthers && this.#attendNow(queue, request.group));
     if (isRefusal(answer)) return answer;
     return { json: pack(answer.items.join(",")), count: answer.count, handed: answer.handed };
   }
@@ -188,34 +198,17 @@ export class Owner extends DurableObject<Env> {
     return partition === null ? placement.home(queue) : placement.owner(queue, partition);
   }
 
-  /** Makes sure that what a pop or a subscriber reads is here, and known to all whom it concerns. */
-  async #enter({
-    queue,
-    group,
-    partition,
-  }: Pick<PopRequest, "queue" | "group" | "partition">): Promise<Refusal | null> {
-    if (!this.#isOpen(queue) || !this.#knowsGroup(queue, group)) {
-      const refusal = await this.#admit(queue, group);
-      if (refusal !== null) return refusal;
-    }
-    if (partition !== null && this.#moves.mayBeElsewhere(queue, partition)) {
-      if (!(await this.#moves.pull(queue, partition))) return moved(queue);
-    }
-    if (partition === null && !this.#home.isSurveyed) await this.#home.survey();
-    return null;
-  }
-
   /** Takes a subscriber's WebSocket, which only a `fetch` can bring. */
   override async fetch(request: Request): Promise<Response> {
     const subscribe = JSON.parse(new URL(request.url).searchParams.get("subscribe") ?? "") as Subscribe;
     const isHere = this.#ownerOf(subscribe) === this.#peers.self;
-    const refusal = isHere ? await this.#enter(subscribe) : moved(subscribe.queue);
+    const refusal = isHere ? await this.#admission.enter(subscribe) : moved(subscribe.queue);
     const answer = refusal ?? this.#sockets.accept(subscribe);
     return isRefusal(answer) ? Response.json(answer, { status: STATUS[answer.code] }) : answer;
   }
 
   override async webSocketMessage(socket: WebSocket, data: string | ArrayBuffer): Promise<void> {
-    await this.#load();
+    await this.#admission.load();
     await this.#sockets.received(socket, data);
   }
 
@@ -231,35 +224,17 @@ export class Owner extends DurableObject<Env> {
   async #attend(queue: string, name: string): Promise<void> {
     // The engine may be in the middle of a step.
     await Promise.resolve();
-    const group = this.#engine.queues.get(queue)?.groups.get(name);
-    if (group?.parking.isOccupied && this.#home.others(queue).length > 0) this.#gather.attend(group);
+    if (this.#home.others(queue).length > 0) this.#attendNow(queue, name);
   }
 
-  async #popHere(request: PopRequest, reachesOthers: boolean): Promise<Batch | Refusal> {
-    const { waiterId } = request;
-    const { promise, resolve } = Promise.withResolvers<Batch>();
-    if (request.waitMs > 0) this.#parked.set(waiterId, resolve);
-    try {
-      const now = this.#turn((engine) => engine.pop(request));
-      if (now !== null) return now;
-      if (this.#cancelledEarly.delete(waiterId)) this.cancel(waiterId);
-      const group = this.#engine.queues.get(request.queue)?.groups.get(request.group);
-      if (reachesOthers && group?.parking.isOccupied) this.#gather.attend(group);
-      return await promise;
-    } finally {
-      this.#parked.delete(waiterId);
-    }
+  #attendNow(queue: string, name: string): void {
+    const group = this.#engine.queues.get(queue)?.groups.get(name);
+    if (group?.parking.isOccupied) this.#gather.attend(group);
   }
 
   /** The caller of a parked pop has gone. */
   cancel(waiterId: string): void {
-    if (this.#parked.has(waiterId)) {
-      this.#turn((engine) => engine.cancel(waiterId));
-      return;
-    }
-    this.#cancelledEarly.add(waiterId);
-    const [oldest] = this.#cancelledEarly;
-    if (this.#cancelledEarly.size > EARLY_CANCELS && oldest !== undefined) this.#cancelledEarly.delete(oldest);
+    this.#parked.cancel(waiterId);
   }
 
   /** `reached` = the deliveries may have come to somebody, and count. */
@@ -274,14 +249,14 @@ export class Owner extends DurableObject<Env> {
   async configure(queue: string, options: DeclaredOptions, hops = 0): Promise<void> {
     const home = this.#otherHome(queue, hops);
     if (home !== null) return home.configure(queue, options, hops + 1);
-    await this.#load();
+    await this.#admission.load();
     await this.#flushed(this.#home.configure(queue, options));
   }
 
   async reset(queue: string, hops = 0): Promise<number> {
     const home = this.#otherHome(queue, hops);
     if (home !== null) return home.reset(queue, hops + 1);
-    await this.#load();
+    await this.#admission.load();
     await this.#mustBeSettled(queue);
     return this.#flushed(this.#home.reset(queue));
   }
@@ -289,7 +264,7 @@ export class Owner extends DurableObject<Env> {
   async remove(queue: string, hops = 0): Promise<{ deleted: boolean; declared: boolean }> {
     const home = this.#otherHome(queue, hops);
     if (home !== null) return home.remove(queue, hops + 1);
-    await this.#load();
+    await this.#admission.load();
     await this.#mustBeSettled(queue);
     return this.#flushed(this.#home.remove(queue));
   }
@@ -297,7 +272,7 @@ export class Owner extends DurableObject<Env> {
   async dropGroup(queue: string, group: string, hops = 0): Promise<boolean> {
     const home = this.#otherHome(queue, hops);
     if (home !== null) return home.dropGroup(queue, group, hops + 1);
-    await this.#load();
+    await this.#admission.load();
     await this.#mustBeSettled(queue);
     return this.#flushed(this.#home.dropGroup(queue, group));
   }
@@ -305,52 +280,36 @@ export class Owner extends DurableObject<Env> {
   async depth(queue: string, group: string | null, hops = 0): Promise<Depth | Refusal> {
     const home = this.#otherHome(queue, hops);
     if (home !== null) return home.depth(queue, group, hops + 1);
-    await this.#load();
+    await this.#admission.load();
     return this.#home.depth(queue, group);
   }
 
   async shares(): Promise<QueueShare[]> {
-    await this.#load();
+    await this.#admission.load();
     return this.#turn((engine) => Array.from(engine.queues.values(), shareOf));
   }
 
   async view(queue: string | null): Promise<OwnerView> {
-    await this.#load();
-    return this.#turn((engine) => {
-      const held = [...engine.queues.values()];
-      const view: OwnerView = {
-        owner: ownerName(this.#peers.self),
-        incarnation: this.#incarnation,
-        rings: held.reduce((sum, { rings }) => sum + rings.size, 0),
-        queues: held.length,
-        bytes: held.reduce((sum, { bytes }) => sum + bytes, 0),
-        parkedPops: engine.parkedPops,
-        subscribers: engine.subscriptions,
-      };
-      if (queue !== null) view.partitions = [...(engine.queues.get(queue)?.rings.keys() ?? [])].sort();
-      return view;
-    });
+    await this.#admission.load();
+    const owner = { owner: ownerName(this.#peers.self), incarnation: this.#incarnation };
+    return this.#turn((engine) => viewOf(engine, owner, queue));
   }
 
   async counters(): Promise<OwnerCounters> {
-    await this.#load();
-    return this.#turn((engine) => ({
-      ...engine.counters,
+    await this.#admission.load();
+    const kept = {
       forwarded: this.#peers.calls,
       wipes: this.#journal.wipes,
       checkpointRows: this.#journal.rowsWritten,
       alarmsSet: this.#life.alarmsSet,
-      bytes: [...engine.queues.values()].reduce((sum, { bytes }) => sum + bytes, 0),
-      queues: Array.from(engine.queues.keys(), clientName),
-      parkedPops: engine.parkedPops,
-      subscribers: engine.subscriptions,
-    }));
+    };
+    return this.#turn((engine) => countersOf(engine, kept));
   }
 
   // What the owners of a queue ask of its home.
 
   async register(queue: string, owner: number, groups: string[]): Promise<Registration> {
-    await this.#load();
+    await this.#admission.load();
     const registration = await this.#home.register(queue, owner, groups);
     await this.#life.opened();
     return registration;
@@ -361,7 +320,7 @@ export class Owner extends DurableObject<Env> {
   }
 
   async admitGroup(queue: string, group: string, from: number): Promise<Refusal | null> {
-    await this.#load();
+    await this.#admission.load();
     return this.#home.admitGroup(queue, group, from);
   }
 
@@ -386,7 +345,7 @@ export class Owner extends DurableObject<Env> {
   /** Hands over what belongs elsewhere among `owners`. Answers whether nothing is left. */
   async settle(epoch: number, owners: number): Promise<boolean> {
     if (this.#peers.placement.owners !== owners) return false;
-    await this.#load();
+    await this.#admission.load();
     // The number may have changed and changed back without a restart of this one.
     if (this.#moves.epoch !== epoch) await this.#moves.refresh();
     const isDone = await this.#moves.settle();
@@ -397,19 +356,19 @@ export class Owner extends DurableObject<Env> {
   /** Hands over one partition to its new owner. Answers false when this owner has not heard of the change yet. */
   async handOver(queue: string, partition: string, owners: number): Promise<boolean> {
     if (this.#peers.placement.owners !== owners) return false;
-    await this.#load();
+    await this.#admission.load();
     await this.#moves.handOver(queue, partition);
     return true;
   }
 
   async adopt(parcels: Parcel[]): Promise<void> {
-    await this.#load();
+    await this.#admission.load();
     await this.#moves.adopt(parcels);
   }
 
   /** Whether a move has arrived here, asked by its sender after the membership has changed. If not, it never will. */
   async hasAdopted(move: string): Promise<boolean> {
-    await this.#load();
+    await this.#admission.load();
     return this.#moves.hasAdopted(move);
   }
 
@@ -455,16 +414,6 @@ export class Owner extends DurableObject<Env> {
     return this.#share.partitions(queue, group);
   }
 
-  /** Whether requests for a queue can be answered at once: declarations are here, and its home knows of this part. */
-  #isOpen(queue: string): boolean {
-    return this.#home.isLoaded && (this.#peers.isHome(queue) || this.#share.hasJoined(queue));
-  }
-
-  async #open(queue: string): Promise<void> {
-    await this.#load();
-    while (!this.#isOpen(queue)) await this.#share.join(queue);
-  }
-
   /** The home of a queue, when it is another owner; a request is forwarded once. */
   #otherHome(queue: string, hops: number): Remote<Owner> | null {
     if (this.#peers.isHome(queue)) return null;
@@ -476,12 +425,6 @@ export class Owner extends DurableObject<Env> {
   async #mustBeSettled(queue: string): Promise<void> {
     if (!this.#moves.isSettled) await this.#moves.refresh();
     if (!this.#moves.isSettled) throw new WaggleError("owner_moved", moved(queue).error);
-  }
-
-  /** A part of a queue arrives, with the groups that its last owner knew. */
-  async #openFor(queue: string, groups: readonly string[]): Promise<void> {
-    await this.#open(queue);
-    for (const group of groups) await this.#admit(queue, group);
   }
 
   /** This owner is beyond the membership and has handed everything over: what is left are names, for the homes to keep. */
@@ -504,31 +447,4 @@ export class Owner extends DurableObject<Env> {
     await this.#life.flush();
     return answer;
   }
-
-  async #load(): Promise<void> {
-    if (this.#home.isLoaded) return;
-    await this.#home.load();
-    this.#share.rejoin();
-  }
-
-  #knowsGroup(queue: string, group: string): boolean {
-    return this.#engine.queues.get(queue)?.groups.has(group) ?? false;
-  }
-
-  /** A group may pop here for the first time: its name must be known to the whole queue before that is answered. */
-  async #admit(queue: string, group: string): Promise<Refusal | null> {
-    await this.#open(queue);
-    if (this.#peers.isHome(queue)) return this.#knowsGroup(queue, group) ? null : this.#home.admitGroup(queue, group);
-    while (!this.#knowsGroup(queue, group)) {
-      const refusal = await this.#share.admitGroup(queue, group);
-      if (refusal !== null) return refusal;
-      // The queue may have been deleted meanwhile.
-      await this.#open(queue);
-    }
-    return null;
-  }
-}
-
-function moved(queue: string): Refusal {
-  return refuse("owner_moved", `queue ${JSON.stringify(queue)} is moving to another owner; try again in a moment`);
 }

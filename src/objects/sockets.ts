@@ -2,19 +2,17 @@ import { ackNeed } from "../auth/ack-need.ts";
 import { lacking } from "../auth/judge.ts";
 import { pushNeed, type Need } from "../auth/need.ts";
 import { isRefusal, refuse, WaggleError, type Refusal } from "../contract/errors.ts";
-import { MAX_BODY_BYTES, MAX_FRAMES_UNDER_WAY, QUEUE_MODE } from "../contract/limits.ts";
+import { MAX_BODY_BYTES, MAX_FRAMES_UNDER_WAY } from "../contract/limits.ts";
 import { ackStatus } from "../contract/requests.ts";
 import { CLOSE, frame, readFrame, type ClientFrame } from "../contract/socket.ts";
 import type { Batch, Handed } from "../engine/batch.ts";
 import type { Ack, Engine, Outcome, PushOptions } from "../engine/engine.ts";
-import { parseMessageId } from "../engine/ids.ts";
 import type { SubscriptionEnd } from "../engine/subscription.ts";
+import { routeAcks } from "./ack-routing.ts";
 import type { Turn } from "./home.ts";
 import type { Peers } from "./peers.ts";
 import { ackColumns, type Subscribe } from "./protocol.ts";
-
-/** A batch goes out in frames of about this many characters. */
-const FRAME_CHARS = 512 * 1024;
+import { close, errorFrame, messageFrames, send, subscribedFrame } from "./socket-frames.ts";
 
 const ENDS: Record<SubscriptionEnd, [code: number, reason: string]> = {
   expired: [CLOSE.tokenExpired, "the token has expired"],
@@ -71,7 +69,7 @@ export class Sockets {
     this.#state.setWebSocketAutoResponse(new WebSocketRequestResponsePair("ping", "pong"));
     this.#state.acceptWebSocket(server);
     server.serializeAttachment(subscribe);
-    server.send(subscribed(subscribe));
+    server.send(subscribedFrame(subscribe));
     const refusal = this.#turn((engine) => this.#begin(engine, server, subscribe));
     if (refusal === null) return new Response(null, { status: 101, webSocket: client });
     server.close(CLOSE.tryAgainLater, "refused");
@@ -114,7 +112,7 @@ export class Sockets {
     const session = this.#byId.get(id);
     if (session === undefined) return;
     try {
-      for (const items of framesOf(batch.items)) session.socket.send(`{"type":"messages","messages":[${items}]}`);
+      for (const text of messageFrames(batch.items)) session.socket.send(text);
     } catch {
       // The socket is closing: its end has not been told yet.
       void Promise.resolve().then(() => this.#lost(session, batch.handed));
@@ -195,11 +193,11 @@ export class Sockets {
     const { ref } = read;
     try {
       const answer = read.type === "ack" ? await this.#ack(session, read) : await this.#push(session, read);
-      if (isRefusal(answer)) send(session, errorFrame(ref, answer));
-      else if (ref !== null) send(session, answer);
+      if (isRefusal(answer)) send(session.socket, errorFrame(ref, answer));
+      else if (ref !== null) send(session.socket, answer);
     } catch (error) {
       const code = error instanceof WaggleError ? error.code : "ephemeral_forward_failed";
-      send(session, errorFrame(ref, refuse(code, error instanceof Error ? error.message : String(error))));
+      send(session.socket, errorFrame(ref, refuse(code, error instanceof Error ? error.message : String(error))));
     } finally {
       session.underWay--;
     }
@@ -232,30 +230,17 @@ export class Sockets {
     return frame("acked", ref, { results: JSON.stringify(results) });
   }
 
-  /** One outcome per ack, in order. A subscriber of any partition has messages of other owners, too. */
-  async #settle(queue: string, group: string, acks: readonly Ack[]): Promise<Outcome[]> {
+  /** A subscriber of any partition has messages of other owners, too. */
+  #settle(queue: string, group: string, acks: readonly Ack[]): Promise<Outcome[]> {
     const { placement, self } = this.#peers;
-    const owners = acks.map(({ id }) => {
-      const parsed = parseMessageId(id);
-      return parsed === null ? self : placement.owner(queue, parsed.partition);
-    });
-    const elsewhere = new Set(owners.filter((owner) => owner !== self));
-    if (elsewhere.size === 0) return this.#turn((engine) => engine.ack(queue, group, acks));
-    const outcomes: Outcome[] = acks.map(() => "unknown");
-    await Promise.all(
-      Array.from(new Set(owners), async (owner) => {
-        const indices = owners.flatMap((each, index) => (each === owner ? [index] : []));
-        const part = indices.flatMap((index) => acks[index] ?? []);
-        const settled =
-          owner === self
-            ? this.#turn((engine) => engine.ack(queue, group, part))
-            : await this.#peers.owner(owner).ack(queue, group, ackColumns(part));
-        indices.forEach((index, i) => {
-          outcomes[index] = settled[i] ?? "unknown";
-        });
-      }),
+    return routeAcks(
+      acks,
+      (partition) => placement.owner(queue, partition),
+      (owner, part) =>
+        owner === self
+          ? this.#turn((engine) => engine.ack(queue, group, part))
+          : this.#peers.owner(owner).ack(queue, group, ackColumns(part)),
     );
-    return outcomes;
   }
 }
 
@@ -263,48 +248,4 @@ export class Sockets {
 function forbidden({ bearer: { claims } }: Session, need: Need): Refusal | null {
   const problem = claims.admin === true ? null : lacking(claims, need);
   return problem === null ? null : refuse("forbidden", problem);
-}
-
-function subscribed({ queue, partition, group, prefetch }: Subscribe): string {
-  const mode = group === QUEUE_MODE ? null : group;
-  return JSON.stringify({ type: "subscribed", queue, partition, group: mode, prefetch });
-}
-
-function errorFrame(ref: string | null, { code, error }: Refusal): string {
-  return frame("error", ref, { code: JSON.stringify(code), error: JSON.stringify(error) });
-}
-
-/** Items joined to the insides of one frame each. */
-function framesOf(items: readonly string[]): string[] {
-  const frames: string[] = [];
-  let from = 0;
-  let chars = 0;
-  items.forEach((item, index) => {
-    if (index > from && chars + item.length > FRAME_CHARS) {
-      frames.push(items.slice(from, index).join(","));
-      from = index;
-      chars = 0;
-    }
-    chars += item.length;
-  });
-  if (from < items.length) frames.push(items.slice(from).join(","));
-  return frames;
-}
-
-/** A socket that has closed meanwhile needs no answer. */
-function send({ socket }: Session, text: string): void {
-  try {
-    socket.send(text);
-  } catch {
-    // Its end is on the way.
-  }
-}
-
-/** A reason has room for 123 bytes. */
-function close(socket: WebSocket, code: number, reason: string): void {
-  try {
-    socket.close(code, reason.replaceAll(/[^\u0020-\u007e]/g, "?").slice(0, 120));
-  } catch {
-    // It is closed.
-  }
 }

@@ -16,7 +16,7 @@ import {
   push,
 } from "./support.ts";
 import type { Subscribe } from "../../src/objects/protocol.ts";
-import { aMoment, subscribe, type Subscriber } from "./subscribe-support.ts";
+import { aMoment, place, PLACES, subscribe, type Subscriber } from "./subscribe-support.ts";
 
 beforeEach(async () => {
   await resetAll();
@@ -45,17 +45,8 @@ async function openAs(asked: Subscribe): Promise<{ frames: string[]; closed: Pro
   return { frames, closed: promise };
 }
 
-const PLACES = [
-  ["the home's partition", "Default", true],
-  ["a partition of another owner", "away", true],
-  ["any partition, with messages from the home", "Default", false],
-  ["any partition, with messages from another owner", "away", false],
-] as const;
-
 it.each(PLACES)("200 parked sockets outlive their owner's sleep: %s", { timeout: 60_000 }, async (_, where, named) => {
-  const queue = freshQueue();
-  const partition = where === "away" ? partitionAway(queue) : where;
-  const parameters = named ? { partition } : {};
+  const { queue, partition, parameters } = place(where, named);
   const subscribers: Subscriber[] = [];
   for (let i = 0; i < 200; i++) subscribers.push(await subscribe(queue, { ...parameters, group: `g${i}` }));
   for (let round = 0; round < 2; round++) {

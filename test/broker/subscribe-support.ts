@@ -1,5 +1,5 @@
 import { afterEach, expect } from "vitest";
-import { call, owners, type AckEntry, type Parameters, type Popped } from "./support.ts";
+import { call, freshQueue, owners, partitionAway, type AckEntry, type Parameters, type Popped } from "./support.ts";
 
 type Frame = { type: string; ref?: unknown; messages?: Popped[] } & Record<string, unknown>;
 
@@ -114,4 +114,21 @@ export async function subscribe(queue: string, parameters: Parameters = {}): Pro
 /** Waits a moment in which something would have come that must not. */
 export async function aMoment(): Promise<void> {
   await scheduler.wait(100);
+}
+
+/** Where messages are, and how a subscriber names it. */
+export const PLACES = [
+  ["the home's partition", "Default", true],
+  ["a partition of another owner", "away", true],
+  ["any partition, with messages from the home", "Default", false],
+  ["any partition, with messages from another owner", "away", false],
+] as const;
+
+export function place(
+  where: string,
+  named: boolean,
+): { queue: string; partition: string; parameters: Record<string, string> } {
+  const queue = freshQueue();
+  const partition = where === "away" ? partitionAway(queue) : where;
+  return { queue, partition, parameters: named ? { partition } : {} };
 }

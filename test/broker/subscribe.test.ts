@@ -22,24 +22,7 @@ import {
   reset,
   waitingPop,
 } from "./support.ts";
-import { aMoment, subscribe, subscribed, subscribePath } from "./subscribe-support.ts";
-
-/** Where messages are, and how a subscriber names it. */
-const PLACES = [
-  ["the home's partition", "Default", true],
-  ["a partition of another owner", "away", true],
-  ["any partition, with messages from the home", "Default", false],
-  ["any partition, with messages from another owner", "away", false],
-] as const;
-
-function place(
-  where: string,
-  named: boolean,
-): { queue: string; partition: string; parameters: Record<string, string> } {
-  const queue = freshQueue();
-  const partition = where === "away" ? partitionAway(queue) : where;
-  return { queue, partition, parameters: named ? { partition } : {} };
-}
+import { aMoment, place, PLACES, subscribe, subscribed, subscribePath } from "./subscribe-support.ts";
 
 it.each(PLACES)("says what was subscribed to, and sends messages as they come: %s", async (_, where, named) => {
   const { queue, partition, parameters } = place(where, named);

@@ -129,7 +129,7 @@ export class Load {
     await Promise.all(this.#running);
   }
 
-  /** Fails as soon as any client does. */
+  /** Fails as soon as one of the clients does. */
   get failure(): Promise<never> {
     return Promise.all(this.#running).then(() => new Promise<never>(() => {}));
   }

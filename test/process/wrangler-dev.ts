@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../../bench/free-port.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -24,9 +24,14 @@ export class Dev {
     }
   }
 
-  /** An example as a reader of it runs it: `npm start` in its folder. Resolves once all of it is declared. */
+  /** `npm start` in a folder of the project, as a reader of it runs it. Resolves once it has written `ready`. */
+  static npm(folder: string, args: string[] = [], ready = "Ready on"): Promise<Dev> {
+    return Dev.#start("npm", ["start", "--", ...args], join(ROOT, folder), {}, ready);
+  }
+
+  /** An example that declares what it needs. Resolves once all of it is declared. */
   static example(folder: string): Promise<Dev> {
-    return Dev.#start("npm", ["start", "--"], join(ROOT, folder), {}, "Everything is declared.");
+    return Dev.npm(folder, [], "Everything is declared.");
   }
 
   /** The Workers of some `wrangler.toml`s. Processes see each other if `env` names the same `WRANGLER_REGISTRY_PATH`. */
@@ -99,12 +104,4 @@ export async function writeWaggleConfig(folder: string, added = ""): Promise<str
     .replace('AUTH = "required"', 'AUTH = "off"');
   await writeFile(join(folder, "waggle.toml"), `${own}\n${added}`);
   return "waggle.toml";
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
