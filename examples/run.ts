@@ -40,7 +40,12 @@ services = [{ binding = "APP", service = "${app}" }, { binding = "WAGGLE", servi
 `,
   );
   const all = [".wrangler/front.toml", ...configs, ".wrangler/waggle.toml"].flatMap((config) => ["-c", config]);
-  const child = spawn("wrangler", ["dev", ...all, ...process.argv.slice(2)], {
+  dev(folder, all, declare);
+}
+
+/** Runs `wrangler dev`, with the options of the command line, and declares what is needed as soon as it answers. */
+export function dev(folder: string, args: string[], declare: (url: string) => Promise<void>): void {
+  const child = spawn("wrangler", ["dev", ...args, ...process.argv.slice(2)], {
     cwd: folder,
     stdio: ["inherit", "pipe", "inherit"],
   });

@@ -1,4 +1,4 @@
-import type { Claims, EphemeralClaim } from "../contract/claims.ts";
+import type { Claims, EphemeralClaim } from "../contract/rights.ts";
 import { QUEUE_MODE } from "../contract/limits.ts";
 import { isQueueId } from "../contract/queue-names.ts";
 import type { DurableNeed, EphemeralNeed, Need } from "./need.ts";

@@ -1,4 +1,4 @@
-import type { Claims } from "../contract/claims.ts";
+import type { Claims } from "../contract/rights.ts";
 import type { Keys } from "./keys.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { DurableVerb, EphemeralVerb } from "../contract/claims.ts";
+import type { DurableVerb, EphemeralVerb } from "../contract/rights.ts";
 
 /** The right that a request needs, as plain data. What it names is as the client wrote it: no object was asked. */
 export type Need = TokenNeed | AdminNeed | EphemeralNeed | DepthNeed | DurableNeed;

@@ -1,5 +1,6 @@
 import { jwtVerify, type JWTHeaderParameters, type JWTPayload } from "jose";
-import { tokenPayload, type Claims } from "../contract/claims.ts";
+import { tokenPayload } from "../contract/claims.ts";
+import type { Claims } from "../contract/rights.ts";
 import { parseOr } from "../contract/parse.ts";
 import type { Keys } from "./keys.ts";
 import { Unauthorized } from "./unauthorized.ts";

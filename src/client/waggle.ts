@@ -1,3 +1,4 @@
+import type { Claims } from "../auth/token.ts";
 import { Consumer, type ConsumeOptions } from "./consume.ts";
 import { DurableQueue } from "./durable.ts";
 import { Ephemeral, jsonOf } from "./ephemeral.ts";
@@ -153,6 +154,21 @@ export class Waggle {
   ): AsyncGenerator<SubscribedMessage<T>, void, undefined> {
     const socketClass = this.#socketClass ?? (globalThis as { WebSocket?: SocketClass }).WebSocket;
     return subscribe<T>(this.#transport, socketClass, queue, options);
+  }
+
+  /**
+   * Mints a token, offline: for a server that holds the broker's keys and hands out tokens to its users. `keys` is the text
+   * of the secret `WAGGLE_KEYS`; the first of them signs.
+   *
+   * ```ts
+   * const claims = { ephemeral: [{ queue: "presence", partition: "room-7", verbs: ["push", "pop", "ack"] }] };
+   * const token = await waggle.token(process.env.WAGGLE_KEYS, claims, 3600);
+   * ```
+   */
+  async token(keys: string, claims: Claims, expiresInSeconds: number): Promise<string> {
+    // In a piece of its own: a browser, which must not have the keys, never loads it.
+    const { mintToken, parseKeys } = await import("../auth/token.ts");
+    return mintToken(parseKeys(keys), claims, expiresInSeconds);
   }
 
   /** Ends the long poll for replies, and with it every request that still waits. Consumers end by their signals. */

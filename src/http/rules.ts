@@ -1,4 +1,4 @@
-import type { DurableVerb } from "../contract/claims.ts";
+import type { DurableVerb } from "../contract/rights.ts";
 import type { Need } from "../auth/need.ts";
 import type { Call } from "./routes.ts";
 

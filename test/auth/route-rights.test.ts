@@ -2,7 +2,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { expect, it } from "vitest";
 import type { Need } from "../../src/auth/need.ts";
 import { Broker } from "../../src/broker.ts";
-import type { Claims } from "../../src/contract/claims.ts";
+import type { Claims } from "../../src/contract/rights.ts";
 import type { Route } from "../../src/http/routes.ts";
 import { open } from "../../src/http/rules.ts";
 import { tables } from "../../src/http/tables.ts";

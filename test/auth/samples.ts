@@ -1,5 +1,5 @@
 import type { Need } from "../../src/auth/need.ts";
-import { DURABLE_VERBS, EPHEMERAL_VERBS, type Claims } from "../../src/contract/claims.ts";
+import { DURABLE_VERBS, EPHEMERAL_VERBS, type Claims } from "../../src/contract/rights.ts";
 import type { Method, Route } from "../../src/http/routes.ts";
 import type { Sent } from "./support.ts";
 

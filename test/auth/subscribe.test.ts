@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import type { Claims } from "../../src/contract/claims.ts";
+import type { Claims } from "../../src/contract/rights.ts";
 import { mint, nowSeconds, refusedUntouched, send, sign } from "./support.ts";
 
 const realNow = Date.now.bind(Date);

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { parseKeys, type Keys } from "../../src/auth/keys.ts";
 import { mintToken, signJwt } from "../../src/auth/mint.ts";
 import type { Env } from "../../src/config.ts";
-import type { Claims } from "../../src/contract/claims.ts";
+import type { Claims } from "../../src/contract/rights.ts";
 import worker from "../../src/index.ts";
 import { KEYS } from "./keys.ts";
 

@@ -3,7 +3,7 @@ import { expect, it, vi } from "vitest";
 import { parseKeys } from "../../src/auth/keys.ts";
 import { Unauthorized } from "../../src/auth/unauthorized.ts";
 import { Verifier } from "../../src/auth/verifier.ts";
-import type { Claims } from "../../src/contract/claims.ts";
+import type { Claims } from "../../src/contract/rights.ts";
 import { KEYS } from "./keys.ts";
 import { env, keys, mint, nowSeconds, refusedUntouched, send, sign } from "./support.ts";
 

@@ -49,3 +49,11 @@ it("bridge: from real Cloudflare Queues into a durable and an ephemeral queue", 
   );
   expect(popped.messages).toMatchObject([{ payload: { ordered: "book" } }]);
 });
+
+it("presence: a page that the broker serves, with its queue declared", async () => {
+  const presence = (example = await Dev.example("examples/presence"));
+  expect(await presence.get("/")).toContain("<title>presence</title>");
+  expect(await presence.get("/main.js")).toContain("subscribe");
+  const { queues } = await presence.call<{ queues: unknown[] }>("GET", "ephemeral/queues");
+  expect(queues).toMatchObject([{ queue: "presence", tier: "declared", options: { ttlSeconds: 6 } }]);
+});

@@ -154,10 +154,20 @@ it.each([
   expect(calls).toContain("POST https://waggle.test/api/v1/queues/orders/messages Bearer secret");
 });
 
-it("mints tokens offline, with nothing but WebCrypto", { timeout: PATIENCE_MS }, async () => {
-  const program = `import { mintToken, parseKeys } from "waggle-mq/token";
-const keys = parseKeys(JSON.stringify({ k1: "${"A".repeat(43)}" }));
-console.log(await mintToken(keys, { queues: [{ queue: "orders", verbs: ["send"] }] }, 60));`;
+it.each([
+  [
+    "the client",
+    `import { Waggle } from "waggle-mq";
+    const mint = (keys, claims) => new Waggle("https://waggle.test").token(keys, claims, 60);`,
+  ],
+  [
+    "waggle-mq/token",
+    `import { mintToken, parseKeys } from "waggle-mq/token";
+    const mint = (keys, claims) => mintToken(parseKeys(keys), claims, 60);`,
+  ],
+])("%s mints tokens offline, with nothing but WebCrypto", { timeout: PATIENCE_MS }, async (_, minting) => {
+  const program = `${minting}
+console.log(await mint('{"k1":"${"A".repeat(43)}"}', { queues: [{ queue: "orders", verbs: ["send"] }] }));`;
   await writeFile(join(project, "mint.mjs"), program);
   const { stdout } = await execute(process.execPath, ["mint.mjs"], { cwd: project });
   const [, payload = ""] = stdout.split(".");

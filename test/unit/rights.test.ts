@@ -3,7 +3,7 @@ import { ackNeed } from "../../src/auth/ack-need.ts";
 import { lacking } from "../../src/auth/judge.ts";
 import { popNeed, pushNeed, type Need } from "../../src/auth/need.ts";
 import { matches } from "../../src/auth/pattern.ts";
-import type { Claims, DurableVerb } from "../../src/contract/claims.ts";
+import type { Claims, DurableVerb } from "../../src/contract/rights.ts";
 import { QUEUE_MODE } from "../../src/contract/limits.ts";
 
 it.each([
