@@ -1,6 +1,8 @@
 import { CALLS_PER_EVENT, readConfig, type Env } from "./config.ts";
 import { DEFAULT_PARTITION } from "./contract/limits.ts";
 import { isQueueRefusal, QueueError, unwrapQueue, type QueueRefusal } from "./contract/queue-errors.ts";
+import { merged } from "./durable/merge.ts";
+import { END, parsePlaces, placesText } from "./durable/places.ts";
 import { parseLease, parseRef } from "./durable/refs.ts";
 import type { Declarations } from "./objects/declarations.ts";
 import type {
@@ -124,6 +126,29 @@ export class DurableQueues {
     return messages.slice(0, limit);
   }
 
+  /**
+   * Messages that became ready after a place, oldest first, and the place after them: what this answered before, or `end`.
+   * Throws 10400 for a place that is none.
+   */
+  async peekAfter(queue: string, limit: number, after: string): Promise<{ messages: PeekedMessage[]; after: string }> {
+    const { queueId, partitions } = await this.resolve(queue);
+    const from = after === END ? null : placesOf(after);
+    // A partition that was not there yet is read from its start.
+    const runs = await Promise.all(
+      partitions.map((partition) => {
+        const place = from === null ? null : (from.get(partition) ?? 0);
+        return this.#ask(this.#object(queueId, partition).peekFrom(limit, place));
+      }),
+    );
+    const { messages, heads } = merged(runs, limit);
+    // What did not fit comes with the next call.
+    const places = partitions.map((partition, i): [string, number] => {
+      const next = heads[i] === undefined ? undefined : parseRef(heads[i].ref)?.seq;
+      return [partition, next ?? runs[i]?.next ?? 0];
+    });
+    return { messages, after: placesText(places) };
+  }
+
   /** Removes the messages that refs of a peek name. Answers those that name nothing. */
   async purgeRefs(queue: string, refs: string[]): Promise<string[]> {
     const { queueId, partitions } = await this.resolve(queue);
@@ -230,6 +255,12 @@ export class DurableQueues {
       throw new QueueError(15001, `the object that holds this queue could not be asked: ${reason}`);
     }
   }
+}
+
+function placesOf(text: string): Map<string, number> {
+  const places = parsePlaces(text);
+  if (places === null) throw new QueueError(10400, `after must be "${END}", or what an earlier peek answered`);
+  return places;
 }
 
 /** The calls of one more round of a waiting pull, and of looking at the backlog after it. */

@@ -71,6 +71,8 @@ export const ackBody = z.strictObject({
 
 export const peekBody = z.strictObject({
   batch_size: z._default(whole(1, MAX_BATCH_MESSAGES), DEFAULT_PULL_MESSAGES),
+  /** Only what became ready after this place: `end`, or what an earlier peek answered. */
+  after: z.optional(z.string()),
 });
 
 export const purgeRefsBody = z.strictObject({ refs: z.array(z.strictObject({ ref: z.string() })) });

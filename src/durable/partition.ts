@@ -20,7 +20,7 @@ import { purgeAll, purgeOne } from "./purge.ts";
 import { finish, handOver, handOverInserted, nextHandOver, receiverOf, type Verdict } from "./push.ts";
 import { Store, type Effects } from "./store.ts";
 import { available } from "./take.ts";
-import { backlogDetail, backlogOf, owed, peek, storedBytes } from "./views.ts";
+import { backlogDetail, backlogOf, owed, peek, peekFrom, storedBytes, type PeekedRun } from "./views.ts";
 
 /**
  * One partition of a durable queue: everything that a message can go through, over a SQLite database and with the time
@@ -197,6 +197,11 @@ export class Partition {
 
   peek(now: number, limit: number): PeekedMessage[] {
     return peek(this.#store, this.#name, now, limit);
+  }
+
+  /** Up to `limit` messages that became ready from a place on; null = the end. */
+  peekFrom(now: number, limit: number, from: number | null): PeekedRun {
+    return peekFrom(this.#store, this.#name, now, limit, from);
   }
 
   /** Answers how many messages went. */

@@ -87,26 +87,9 @@ export function storedBytes(store: Store): number {
 /** Up to `limit` messages as they lie: the log in its order, then delayed ones by when they are due. */
 export function peek(store: Store, partition: string, now: number, limit: number): PeekedMessage[] {
   const peeked: PeekedMessage[] = [];
-  const flying = new Map<number, number>();
-  for (const cursor of store.cursors.values()) {
-    for (const { entries } of cursor.flights) for (const { seq, attempts } of entries) flying.set(seq, attempts);
-    for (const { entries } of cursor.held) for (const { seq, attempts } of entries) flying.set(seq, -attempts);
-  }
-  const { seq: behind } = store.behind;
-  const pending = new Map<number, Pending[]>();
-  let row: RowSpan | null = null;
-  for (const logged of store.log.from(store.log.start.seq)) {
+  for (const one of logged(store, partition, now, store.log.start.seq)) {
     if (peeked.length >= limit) return peeked;
-    if (logged.row.from !== row?.from) {
-      row = logged.row;
-      pending.clear();
-      for (const one of store.pending.within(row)) pending.set(one.seq, [...(pending.get(one.seq) ?? []), one]);
-    }
-    const view = viewOf(pending.get(logged.seq) ?? [], flying.get(logged.seq), logged.seq >= behind, now);
-    if (view === null) continue;
-    const { seq, message } = logged;
-    const ref = refOf({ partition, seq, id: message.id });
-    peeked.push({ ...message, ...view, body: message.body.slice(), ref });
+    peeked.push(one.peeked);
   }
   for (const { message, due, number } of store.delayed.all()) {
     if (peeked.length >= limit) break;
@@ -116,6 +99,52 @@ export function peek(store: Store, partition: string, now: number, limit: number
     peeked.push({ ...message, body: message.body.slice(), state, dueAt: due, ref });
   }
   return peeked;
+}
+
+/** Messages that became ready one after the other, and the place after them. */
+export interface PeekedRun {
+  messages: PeekedMessage[];
+  next: number;
+}
+
+/** Up to `limit` messages of the log from a place on; null = its end. A delayed message comes when it has become ready. */
+export function peekFrom(store: Store, partition: string, now: number, limit: number, from: number | null): PeekedRun {
+  const messages: PeekedMessage[] = [];
+  const end = store.log.tail.seq;
+  for (const { seq, peeked } of logged(store, partition, now, Math.max(from ?? end, store.log.start.seq))) {
+    if (messages.length >= limit) return { messages, next: seq };
+    messages.push(peeked);
+  }
+  return { messages, next: end };
+}
+
+/** The messages of the log from a number on that have not been settled. */
+function* logged(
+  store: Store,
+  partition: string,
+  now: number,
+  from: number,
+): Generator<{ seq: number; peeked: PeekedMessage }> {
+  const flying = new Map<number, number>();
+  for (const cursor of store.cursors.values()) {
+    for (const { entries } of cursor.flights) for (const { seq, attempts } of entries) flying.set(seq, attempts);
+    for (const { entries } of cursor.held) for (const { seq, attempts } of entries) flying.set(seq, -attempts);
+  }
+  const { seq: behind } = store.behind;
+  const pending = new Map<number, Pending[]>();
+  let row: RowSpan | null = null;
+  for (const found of store.log.from(from)) {
+    if (found.row.from !== row?.from) {
+      row = found.row;
+      pending.clear();
+      for (const one of store.pending.within(row)) pending.set(one.seq, [...(pending.get(one.seq) ?? []), one]);
+    }
+    const view = viewOf(pending.get(found.seq) ?? [], flying.get(found.seq), found.seq >= behind, now);
+    if (view === null) continue;
+    const { seq, message } = found;
+    const ref = refOf({ partition, seq, id: message.id });
+    yield { seq, peeked: { ...message, ...view, body: message.body.slice(), ref } };
+  }
 }
 
 interface View {

@@ -17,6 +17,7 @@ import type {
   SettleOutcome,
 } from "../durable/message.ts";
 import { Partition } from "../durable/partition.ts";
+import type { PeekedRun } from "../durable/views.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Deliveries } from "./deliveries.ts";
 import { migrate } from "./migrate.ts";
@@ -278,6 +279,11 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
   async peek(limit: number): Promise<PeekedMessage[]> {
     await this.#open();
     return this.#turn((partition, now) => partition.peek(now, limit)) ?? [];
+  }
+
+  async peekFrom(limit: number, from: number | null): Promise<PeekedRun> {
+    await this.#open();
+    return this.#turn((partition, now) => partition.peekFrom(now, limit, from)) ?? { messages: [], next: 0 };
   }
 
   async purgeRefs(refs: string[]): Promise<string[]> {

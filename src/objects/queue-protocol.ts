@@ -1,3 +1,4 @@
+import type { PeekedRun } from "../durable/views.ts";
 import type { QueueConfig } from "../contract/queue-config.ts";
 import type { QueueRefusal } from "../contract/queue-errors.ts";
 import type {
@@ -72,6 +73,8 @@ export interface DurableQueueMethods {
   status(): Promise<PartitionStatus>;
   /** Up to `limit` messages, oldest first; nothing is leased. */
   peek(limit: number): Promise<PeekedMessage[]>;
+  /** The same of what became ready from the place `from` on, and the place after it; null = the end. */
+  peekFrom(limit: number, from: number | null): Promise<PeekedRun>;
   /** Removes the messages that the refs name; answers those that name nothing here. */
   purgeRefs(refs: string[]): Promise<string[]>;
   /** Removes everything. Answers how many messages went. */

@@ -78,9 +78,14 @@ async function ack(call: QueueCall): Promise<Response> {
 }
 
 async function peek(call: QueueCall): Promise<Response> {
-  const { batch_size } = await readQueueBody(call.request, peekBody);
-  const messages = await call.queues.peek(param(call, "queue"), batch_size);
-  return success({ messages: messages.map(peekedShape) });
+  const { batch_size, after } = await readQueueBody(call.request, peekBody);
+  const queue = param(call, "queue");
+  if (after === undefined) {
+    const messages = await call.queues.peek(queue, batch_size);
+    return success({ messages: messages.map(peekedShape) });
+  }
+  const run = await call.queues.peekAfter(queue, batch_size, after);
+  return success({ messages: run.messages.map(peekedShape), after: run.after });
 }
 
 function peekedShape(message: PeekedMessage) {
