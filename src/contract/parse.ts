@@ -28,9 +28,15 @@ export function parseOr<T>(schema: z.core.$ZodType<T>, value: unknown, refusal: 
   throw refusal(describe(issue as Issue, schema));
 }
 
-function describe(issue: Issue, schema: z.core.$ZodType): string {
+/** All that is wrong with a value, a line each; `whole` is what the value as a whole is called. */
+export function problemsOf(schema: z.core.$ZodType, value: unknown, whole: string): string[] {
+  const result = z.safeParse(schema, value, { reportInput: true });
+  return (result.error?.issues ?? []).map((issue) => describe(issue as Issue, schema, whole));
+}
+
+function describe(issue: Issue, schema: z.core.$ZodType, whole = "the body"): string {
   const field = pathText(issue.path ?? []);
-  const where = field === "" ? "the body" : field;
+  const where = field === "" ? whole : field;
   switch (issue.code) {
     case "invalid_type":
       if (issue.input === undefined) return `${where} is required`;
