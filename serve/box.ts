@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { parseKeys } from "../src/auth/keys.ts";
 import { mintToken } from "../src/auth/mint.ts";
+import { caller, wakeQueues } from "./api.ts";
 import { ASSETS_SERVICE, withAssets } from "./assets.ts";
 import { BIN, buildBroker, MAIN, ROOT, type Build } from "./build.ts";
 import { capnp } from "./capnp.ts";
@@ -43,7 +44,9 @@ export async function startBox(box: BoxConfig): Promise<Box> {
   try {
     await listening(child.stdio[3] as Readable, Object.keys(addressesOf(box)), running.ended);
     const token = keys === null ? null : await mintToken(parseKeys(keys), { admin: true }, TOKEN_SECONDS);
-    await declare(box, running.url, token);
+    const call = caller(running.url, token);
+    await declare(call, box);
+    await wakeQueues(call);
     return running;
   } catch (error) {
     await running.stop();

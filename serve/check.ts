@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { parseKeys } from "../src/auth/keys.ts";
 import { consumerDraft } from "../src/contract/queue-consumers.ts";
 import { QueueError } from "../src/contract/queue-errors.ts";
-import { readManifest } from "../src/contract/queue-manifest.ts";
 import { isQueueName } from "../src/contract/queue-names.ts";
 import { brokerConfig, ROOT } from "./build.ts";
 import { bundleWorker } from "./bundle.ts";
 import { isLoopback, type BoxConfig, type WorkerConfig } from "./config.ts";
+import { manifestOf } from "./workers.ts";
 
 /** What is set elsewhere: by `keys` and `host`. */
 const DERIVED: ReadonlySet<string> = new Set(["AUTH", "WAGGLE_KEYS"]);
@@ -103,7 +103,7 @@ async function ofWorker({ name, main, queues, services }: WorkerConfig, at: stri
   const unreached = services.filter(({ service }) => !others.includes(service));
   return [
     ...(await lineOf(`${at}.main`, () => bundleWorker(main))),
-    ...(await lineOf(at, async () => readManifest({ name, queues }, (script) => script))),
+    ...(await lineOf(at, async () => manifestOf({ name, queues }))),
     ...unreached.map(
       ({ binding, service }) =>
         `${at}.services: ${binding} reaches ${JSON.stringify(service)}, which is not here; there are ${others.join(", ")}`,

@@ -1,6 +1,7 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { consumerDraft } from "../src/contract/queue-consumers.ts";
+import type { Call } from "./api.ts";
 import type { BoxConfig } from "./config.ts";
 
 /** Which declarations came from the file, so that what it no longer names can be taken back. */
@@ -14,14 +15,11 @@ interface Consumer {
   name: string;
 }
 
-type Call = <T>(method: string, path: string, body?: unknown) => Promise<T>;
-
 /**
  * Declares over the broker's API what the file names, and takes back those consumers that an earlier version of the file
  * declared. Queues stay, since they may hold messages. A second time changes nothing.
  */
-export async function declare(box: BoxConfig, url: string, token: string | null): Promise<void> {
-  const call = caller(url, token);
+export async function declare(call: Call, box: BoxConfig): Promise<void> {
   const file = join(box.data, "declared.json");
   const before = await recorded(file);
   const now = declarationsOf(box);
@@ -85,20 +83,6 @@ async function removeConsumer(call: Call, { queue, name }: Declared["consumers"]
 async function consumerNamed(call: Call, queue: string, name: string): Promise<Consumer | undefined> {
   const consumers = await call<Consumer[]>("GET", `/queues/${queue}/consumers`);
   return consumers.find((consumer) => consumer.name === name);
-}
-
-function caller(url: string, token: string | null): Call {
-  const headers = {
-    "content-type": "application/json",
-    ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-  };
-  return async <T>(method: string, path: string, body?: unknown) => {
-    const init = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) };
-    const response = await fetch(`${url}/api/v1${path}`, init);
-    const answer = (await response.json()) as { success: boolean; errors: { message: string }[]; result: T };
-    if (answer.success) return answer.result;
-    throw new Error(`${method} ${path}: ${answer.errors.map(({ message }) => message).join("; ")}`);
-  };
 }
 
 async function recorded(file: string): Promise<Declared> {

@@ -1,8 +1,9 @@
 import { parseArgs } from "node:util";
 import { startBox } from "./box.ts";
 import { check, takenPorts } from "./check.ts";
-import { BadConfig, readBox, type BoxConfig } from "./config.ts";
+import { BadConfig, readBox, type BoxConfig, type WorkerConfig } from "./config.ts";
 import { lock } from "./lock.ts";
+import { manifestOf } from "./workers.ts";
 
 /** Runs the broker on this machine: `npm run serve`. */
 const USAGE = "usage: npm run serve -- [--config FILE] [--port N] [--data DIR] [--check]";
@@ -35,30 +36,36 @@ function options() {
 
 /** `--check`: says what is wrong, and starts nothing. */
 async function report(box: BoxConfig): Promise<void> {
-  await refuse(await check(box));
+  refuse(await check(box));
   if (lock(box.data) === null) console.log(`A broker runs on ${box.data}: the ports were not tried.`);
-  else await refuse(await takenPorts(box));
+  else refuse(await takenPorts(box));
   console.log("The configuration is good.");
 }
 
 async function serve(box: BoxConfig): Promise<void> {
-  await refuse(await check(box));
+  refuse(await check(box));
   const held = lock(box.data);
   if (held === null) throw new Error(`another broker runs on ${box.data}; end it, or name another directory by --data`);
-  await refuse(await takenPorts(box));
+  refuse(await takenPorts(box));
+  let isStopping = false;
   const stopping = new Promise<void>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve());
+    const stop = (): void => {
+      isStopping = true;
+      resolve();
+    };
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
   });
   const running = await startBox(box);
   say(box, running.url);
-  const hasEnded = await Promise.race([running.ended.then(() => true), stopping.then(() => false)]);
+  await Promise.race([running.ended, stopping]);
   await running.stop();
   held.close();
-  if (hasEnded) throw new Error("workerd has ended by itself");
+  // A terminal sends its signals to workerd as well, which may be the first to act on them.
+  if (!isStopping) throw new Error("workerd has ended by itself");
   process.exit(0);
 }
 
-async function refuse(problems: readonly string[]): Promise<void> {
+function refuse(problems: readonly string[]): void {
   if (problems.length > 0) throw new BadConfig(problems);
 }
 
@@ -68,7 +75,7 @@ function say({ keys, data, workers, consumers }: BoxConfig, url: string): void {
     keys === undefined
       ? "AUTH is off: whoever reaches this port may do everything. It can be reached from this machine only."
       : `Requests need a token signed with a key of ${keys}.`,
-    ...workers.map(({ name, queues }) => `Worker ${name}${consumed(queues)}`),
+    ...workers.map((worker) => `Worker ${worker.name}${consumed(worker)}`),
     ...consumers.map(({ queue, ...body }) =>
       `${queue}: ${String(body["type"])} ${String(body["url"] ?? "")}`.trimEnd(),
     ),
@@ -76,7 +83,7 @@ function say({ keys, data, workers, consumers }: BoxConfig, url: string): void {
   console.log(lines.join("\n"));
 }
 
-function consumed({ consumers = [] }: { consumers?: unknown }): string {
-  const queues = (consumers as { queue: string }[]).map(({ queue }) => queue);
+function consumed(worker: WorkerConfig): string {
+  const queues = manifestOf(worker).consumers.map(({ queue }) => queue);
   return queues.length === 0 ? "" : ` consumes ${queues.join(", ")}`;
 }

@@ -1,7 +1,14 @@
 import { join } from "node:path";
+import { readManifest, type Manifest } from "../src/contract/queue-manifest.ts";
 import { buildOf, MAIN, type Build, type ServiceTarget } from "./build.ts";
 import { bundleWorker } from "./bundle.ts";
 import type { BoxConfig, WorkerConfig } from "./config.ts";
+
+/** What a Worker declares. Throws a `QueueError` when that is not what a manifest may hold. */
+export function manifestOf({ name, queues }: Pick<WorkerConfig, "name" | "queues">): Manifest {
+  // The broker is bound to each Worker under its very name.
+  return readManifest({ name, queues }, (script) => script);
+}
 
 /** What a Worker is called in the process; no name of a Worker is one of the broker's own. */
 function serviceName(name: string): string {
@@ -29,8 +36,8 @@ export async function buildWorkers(
 }
 
 /** What a Worker is bound to. A queue binding becomes what takes its place where the broker is deployed. */
-function bindingsOf({ services, queues }: WorkerConfig): Record<string, ServiceTarget> {
-  const producers = (queues["producers"] ?? []) as { binding: string; queue: string }[];
+function bindingsOf({ name, services, queues }: WorkerConfig): Record<string, ServiceTarget> {
+  const { producers } = manifestOf({ name, queues });
   return Object.fromEntries([
     ...producers.map(({ binding, queue }) => [binding, { service: MAIN, entrypoint: "Queue", props: { queue } }]),
     ...services.map(({ binding, service, ...rest }) => [binding, { service: serviceName(service), ...rest }]),

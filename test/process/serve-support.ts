@@ -13,6 +13,8 @@ export class Served {
   readonly url: string;
   #child: ChildProcess | null = null;
   #said = "";
+  /** The exit code of `npm run serve`, once it and all that it started is gone. */
+  ended: Promise<number | null> = Promise.resolve(null);
 
   private constructor(dir: string, port: number) {
     this.dir = dir;
@@ -29,10 +31,6 @@ export class Served {
     return this.#said;
   }
 
-  get pid(): number {
-    return this.#child?.pid ?? 0;
-  }
-
   /** Its configuration; port and data are set here. */
   async configure(config: object): Promise<void> {
     await this.write("waggle.config.json", JSON.stringify({ port: this.port, ...config }));
@@ -44,7 +42,7 @@ export class Served {
 
   /** Resolves once it serves. */
   async start(): Promise<void> {
-    const ended = this.#spawn([]);
+    const ended = this.run();
     const until = Date.now() + 40_000;
     let isOver = false;
     void ended.then(() => (isOver = true));
@@ -56,16 +54,16 @@ export class Served {
 
   /** Runs it to its end, as one that has nothing to serve does, and answers its exit code. */
   run(...args: string[]): Promise<number | null> {
-    return this.#spawn(args);
+    this.ended = this.#spawn(args);
+    return this.ended;
   }
 
   /** A signal to npm, the launcher and workerd at once. */
   async signalAll(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = new Promise((resolve) => child.once("close", resolve));
     process.kill(-child.pid, signal);
-    await ended;
+    await this.ended;
   }
 
   async remove(): Promise<void> {

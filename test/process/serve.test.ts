@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ it("keeps over kill -9 what was pushed, and delivers at the restart what came du
   await served.start();
   const client = new Client(served.url);
   await client.push("presence", ["kept"]);
-  await served.call("POST", "queues/orders/messages", { body: "at once" });
+  await served.call("POST", "queues/orders/messages", { body: "at once", content_type: "text" });
   await served.call("POST", "queues/delayed/messages", { body: "later", delay_seconds: 3 });
   const sentAt = Date.now();
   // Longer than `CHECKPOINT_MS`.
@@ -41,11 +41,10 @@ it("keeps over kill -9 what was pushed, and delivers at the restart what came du
   await expect(fetch(served.url)).rejects.toThrow();
 
   await served.start();
-  // By its alarm: nobody asks the broker for anything.
-  await eventually(async () => served.said.includes("recorded later, attempt 1"), true, 30_000);
+  // Nobody asks the broker for anything, and it does not wait for the alarm of 30 s after the send.
+  await eventually(async () => served.said.includes("recorded later, attempt 1"), true);
   expect((await client.pop("queue=presence&group=g")).map(({ payload }) => payload)).toEqual(["kept"]);
-  const pull = { type: "http_pull" };
-  await served.call("POST", "queues/orders/consumers", pull);
+  await served.call("POST", "queues/orders/consumers", { type: "http_pull" });
   const { messages } = await served.call<{ messages: { body: string }[] }>("POST", "queues/orders/messages/pull", {});
   expect(messages.map(({ body }) => body)).toEqual(["at once"]);
   await served.signalAll("SIGTERM");
@@ -82,10 +81,11 @@ it("delivers to an HTTP consumer on this machine", async () => {
   served = await Served.in();
   const bodies: string[] = [];
   const server = createServer((request, response) => {
-    void text(request).then((body) => {
+    void (async () => {
+      const body = await text(request);
       if (body !== "") bodies.push(body);
       response.end();
-    });
+    })();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -99,10 +99,13 @@ it("delivers to an HTTP consumer on this machine", async () => {
   server.close();
 });
 
+function pull(batch_size: number) {
+  return { queue: "pulled", type: "http_pull", settings: { batch_size } };
+}
+
 it("declares what its file names: again is no change, what is edited changes, what is gone goes", async () => {
   served = await Served.in();
   await served.write("recorder.ts", RECORDER);
-  const pull = (batch_size: number) => ({ queue: "pulled", type: "http_pull", settings: { batch_size } });
   const see = async (): Promise<Record<string, Queue>> => ({
     pulled: await served.call<Queue>("GET", "queues/pulled"),
     delayed: await served.call<Queue>("GET", "queues/delayed"),
@@ -141,23 +144,28 @@ it("asks for tokens under the keys of its file", async () => {
   expect(await served.call("GET", "queues", undefined, token)).toMatchObject([{ queue_name: "orders" }]);
 });
 
-it("does not outlive its launcher, and ends with workerd", async () => {
+it("does not outlive its launcher, ends with 1 when workerd dies, and with 0 on SIGTERM", async () => {
   served = await Served.in();
   await served.configure({});
   await served.start();
   const isServing = async (): Promise<boolean> => (await fetch(`${served.url}/health`).catch(() => null)) !== null;
   process.kill(await pidOf("node", served.dir), "SIGKILL");
   await eventually(isServing, false);
+  expect(await served.ended).not.toBe(0);
 
-  await served.signalAll("SIGKILL");
   await served.start();
   process.kill(await pidOf("workerd", served.dir), "SIGKILL");
-  await eventually(async () => served.said.includes("workerd has ended"), true);
+  expect(await served.ended).toBe(1);
+  expect(served.said).toContain("workerd has ended");
+
+  await served.start();
+  process.kill(await pidOf("node", served.dir), "SIGTERM");
+  expect(await served.ended).toBe(0);
+  expect(await isServing()).toBe(false);
 });
 
 /** The process of a program that was started with something of this folder. */
 async function pidOf(program: string, dir: string): Promise<number> {
-  const { readdir } = await import("node:fs/promises");
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   for (const pid of pids) {
     const line = await readFile(join("/proc", pid, "cmdline"), "utf8").catch(() => "");
