@@ -8,6 +8,7 @@ import type { Declarations } from "./objects/declarations.ts";
 import type {
   Backlog,
   BacklogDetail,
+  ImportedMessage,
   PackedMessages,
   PeekedMessage,
   PulledMessage,
@@ -71,17 +72,27 @@ export class DurableQueues {
   }
 
   /** Stores messages, all or none. Answers what its partition holds then. */
-  async send(queue: string, partition: string, messages: PackedMessages): Promise<Backlog> {
-    const remembered = this.#known.get(queue);
-    const identity = remembered ?? (await this.resolve(queue));
-    const sent = await this.#send(identity, partition, messages);
-    if (remembered === undefined || !isQueueRefusal(sent) || sent.refused !== 10104) return unwrapQueue(sent);
-    // It was renamed or deleted since; nothing was stored.
-    return unwrapQueue(await this.#send(await this.resolve(queue), partition, messages));
+  send(queue: string, partition: string, messages: PackedMessages): Promise<Backlog> {
+    return this.#store(queue, partition, (object, name) => object.send(name, messages));
   }
 
-  #send({ queueId, name }: Identity, partition: string, messages: PackedMessages): Promise<Backlog | QueueRefusal> {
-    return this.#ask(this.#object(queueId, partition).send(name, messages));
+  /** Stores messages as they were elsewhere, all or none. Answers how many of them were new. */
+  import(queue: string, partition: string, source: string, messages: ImportedMessage[]): Promise<number> {
+    return this.#store(queue, partition, (object, name) => object.import(name, source, messages));
+  }
+
+  async #store<T>(
+    queue: string,
+    partition: string,
+    act: (object: DurableQueueMethods, name: string) => Promise<T | QueueRefusal>,
+  ): Promise<T> {
+    const ask = ({ queueId, name }: Identity) => this.#ask(act(this.#object(queueId, partition), name));
+    const remembered = this.#known.get(queue);
+    const identity = remembered ?? (await this.resolve(queue));
+    const sent = await ask(identity);
+    if (remembered === undefined || !isQueueRefusal(sent) || sent.refused !== 10104) return unwrapQueue(sent);
+    // It was renamed or deleted since; nothing was stored.
+    return unwrapQueue(await ask(await this.resolve(queue)));
   }
 
   /** Finds a queue; throws 10104 or 10107. */

@@ -17,3 +17,7 @@ export const MAX_PULL_WAIT_MS = 300_000;
 export const DEFAULT_PULL_MESSAGES = 5;
 /** How long a consumer may work on one batch. */
 export const MAX_HANDLER_MS = 15 * 60_000;
+/** Deliveries that an imported message may have had: far more than retries allow. */
+export const MAX_ATTEMPTS = 1000;
+/** The last moment of the year 9999. */
+export const MAX_TIME_MS = 253_402_300_799_999;

@@ -2,16 +2,18 @@ import * as z from "zod/mini";
 import {
   DEFAULT_PULL_MESSAGES,
   DEFAULT_RETENTION_SECONDS,
+  MAX_ATTEMPTS,
   MAX_BATCH_MESSAGES,
   MAX_DELAY_SECONDS,
   MAX_PULL_WAIT_MS,
   MAX_RETENTION_SECONDS,
+  MAX_TIME_MS,
   MAX_VISIBILITY_TIMEOUT_MS,
   MIN_RETENTION_SECONDS,
 } from "./queue-limits.ts";
 import type { QueueSettings } from "./queue-config.ts";
 import { label, queueName } from "./queue-names.ts";
-import { whole } from "./queue-parse.ts";
+import { must, whole } from "./queue-parse.ts";
 
 /** The bodies of the routes of durable queues; section 3 of their contract. Every list of keys is closed. */
 
@@ -73,6 +75,37 @@ export const peekBody = z.strictObject({
   batch_size: z._default(whole(1, MAX_BATCH_MESSAGES), DEFAULT_PULL_MESSAGES),
   /** Only what became ready after this place: `end`, or what an earlier peek answered. */
   after: z.optional(z.string()),
+});
+
+/** Printable, and short enough for every place where ids are kept. */
+const messageId = must<string>(
+  (value) => typeof value === "string" && /^[!-~]{1,64}$/.test(value),
+  "an id of 1 to 64 printable ASCII characters",
+);
+const source = must<string>(
+  (value) => typeof value === "string" && /^[!-~]{1,64}$/.test(value),
+  "a name of 1 to 64 printable ASCII characters",
+);
+const timeMs = whole(0, MAX_TIME_MS);
+
+/** What an eject has written. Bodies are checked where they are decoded. */
+export const importBody = z.strictObject({
+  source,
+  partition: label,
+  messages: z.array(
+    z.strictObject({
+      number: whole(1, Number.MAX_SAFE_INTEGER),
+      id: messageId,
+      content_type: z.enum(["json", "text", "bytes", "v8"]),
+      body: z.string(),
+      timestamp_ms: timeMs,
+      due_at_ms: z.nullish(timeMs),
+      attempts: z._default(whole(0, MAX_ATTEMPTS), 0),
+      origin: z.nullish(
+        z.strictObject({ source_queue: z.string(), attempts: whole(0, MAX_ATTEMPTS), last_error: z.string() }),
+      ),
+    }),
+  ),
 });
 
 export const purgeRefsBody = z.strictObject({ refs: z.array(z.strictObject({ ref: z.string() })) });

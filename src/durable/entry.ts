@@ -18,6 +18,8 @@ interface Head {
   sentAt: number | number[];
   /** Of dead letters. */
   origins?: (Origin | null)[];
+  /** Deliveries elsewhere before they came here. */
+  attempts?: number[];
 }
 
 /** A row holds at most as much as one batch may, and stays far below the 2 MB that a row can have. */
@@ -32,22 +34,27 @@ export function countOf({ head }: Entry): number {
 }
 
 /** The columns of a row, and back. Types are a letter each: most rows hold one short message. */
-export function headText({ ids, types, lengths, sentAt, origins }: Head): string {
+export function headText({ ids, types, lengths, sentAt, origins, attempts }: Head): string {
   const columns: unknown[] = [ids, types.map((type) => CODES[type]).join(""), lengths, sentAt];
-  if (origins?.some((origin) => origin !== null)) columns.push(origins);
+  const hasOrigins = origins?.some((origin) => origin !== null) === true;
+  const hasAttempts = attempts?.some((count) => count > 0) === true;
+  if (hasOrigins || hasAttempts) columns.push(hasOrigins ? origins : null);
+  if (hasAttempts) columns.push(attempts);
   return JSON.stringify(columns);
 }
 
 export function parseHead(text: string): Head {
-  const [ids, types, lengths, sentAt, origins] = JSON.parse(text) as [
+  const [ids, types, lengths, sentAt, origins, attempts] = JSON.parse(text) as [
     string[],
     string,
     number[],
     number | number[],
-    (Origin | null)[]?,
+    ((Origin | null)[] | null)?,
+    number[]?,
   ];
   const head: Head = { ids, types: Array.from(types, (code) => TYPES.get(code) ?? "json"), lengths, sentAt };
-  if (origins !== undefined) head.origins = origins;
+  if (origins != null) head.origins = origins;
+  if (attempts !== undefined) head.attempts = attempts;
   return head;
 }
 
@@ -60,7 +67,7 @@ export function* messagesOf({ head, bodies }: Entry, from = 0): Generator<Stored
       yield {
         id: head.ids[i] ?? "",
         sentAt: typeof head.sentAt === "number" ? head.sentAt : (head.sentAt[i] ?? 0),
-        attempts: 0,
+        attempts: head.attempts?.[i] ?? 0,
         type: head.types[i] ?? "json",
         body: bodies.subarray(at, at + length),
         origin: head.origins?.[i] ?? null,
@@ -147,6 +154,7 @@ class Builder {
       lengths: messages.map(({ body }) => body.byteLength),
       sentAt: times.every((time) => time === sentAt) ? sentAt : times,
       origins: messages.map(({ origin }) => origin),
+      attempts: messages.map(({ attempts }) => attempts),
     };
     return { head, bodies, bytes: this.#bytes, sentAt };
   }

@@ -47,7 +47,7 @@ export function lettersOf(store: Store, cursor: Cursor): DeadLetter[] {
     total += bytes;
     if (total > LETTER_BYTES && letters.length > 0) break;
     const origin = { queue: store.config.name, attempts, error: error ?? "" };
-    letters.push({ number, message: { ...logged.message, body: logged.message.body.slice(), origin } });
+    letters.push({ number, message: { ...logged.message, body: logged.message.body.slice(), attempts: 0, origin } });
   }
   return letters;
 }

@@ -77,3 +77,13 @@ export interface DeadLetter {
   number: number;
   message: StoredMessage;
 }
+
+/** A message that was in another broker, or in this one before. */
+export interface ImportedMessage {
+  /** Its place in the line of its source, as with a dead letter. */
+  number: number;
+  /** `attempts` were its deliveries so far. */
+  message: StoredMessage;
+  /** null = it is ready. */
+  dueAt: number | null;
+}

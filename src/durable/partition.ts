@@ -3,6 +3,7 @@ import type {
   Backlog,
   BacklogDetail,
   DeadLetter,
+  ImportedMessage,
   PackedMessages,
   PeekedMessage,
   PulledMessage,
@@ -18,6 +19,7 @@ import { dropLetters, lettersArrived, lettersOf } from "./give-up.ts";
 import { pull, settle } from "./pull.ts";
 import { purgeAll, purgeOne } from "./purge.ts";
 import { finish, handOver, handOverInserted, nextHandOver, receiverOf, type Verdict } from "./push.ts";
+import { importSource, unheard } from "./sources.ts";
 import { Store, type Effects } from "./store.ts";
 import { available } from "./take.ts";
 import { backlogDetail, backlogOf, owed, peek, peekFrom, storedBytes, type PeekedRun } from "./views.ts";
@@ -137,17 +139,25 @@ export class Partition {
 
   /** Stores dead letters of another queue, but for those that are here already. */
   receive(source: string, letters: readonly DeadLetter[], now: number): void {
-    const { db } = this.#store;
-    const last = db.first<{ number: number }>("SELECT number FROM sources WHERE source = ?", source)?.number ?? 0;
-    const fresh = letters.filter(({ number }) => number > last);
-    const newest = fresh.at(-1);
-    if (newest === undefined) return;
+    const fresh = unheard(this.#store.db, source, letters);
     for (const entry of entriesOfMessages(fresh.map(({ message }) => message))) this.#append(entry, now, () => false);
-    db.run(
-      "INSERT INTO sources (source, number) VALUES (?, ?) ON CONFLICT (source) DO UPDATE SET number = excluded.number",
-      source,
-      newest.number,
-    );
+  }
+
+  /**
+   * Stores messages of another broker as they are, deliveries included, but for those that are here already. Answers how
+   * many were new. One that is due later waits until then.
+   */
+  import(source: string, messages: readonly ImportedMessage[], now: number): number {
+    const fresh = unheard(this.#store.db, importSource(source), messages);
+    const byDue = Map.groupBy(fresh, ({ dueAt }) => (dueAt !== null && dueAt > now ? dueAt : null));
+    for (const [due, group] of byDue) {
+      for (const entry of entriesOfMessages(group.map(({ message }) => message))) {
+        if (due === null) this.#append(entry, now, () => false);
+        else this.#store.delayed.add(entry, due);
+      }
+    }
+    if (fresh.length > 0) this.#store.touch();
+    return fresh.length;
   }
 
   /** The dead letters of a cursor that go out next. */

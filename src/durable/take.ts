@@ -2,7 +2,7 @@ import type { StoredMessage } from "./message.ts";
 import type { Cursor, FlightEntry } from "./cursor.ts";
 import { giveUp, isExhausted } from "./give-up.ts";
 import type { Logged, Mark, RowSpan } from "./log.ts";
-import { LEASED, type Pending } from "./pending.ts";
+import { LEASED, WAITS, type Pending } from "./pending.ts";
 import type { Store } from "./store.ts";
 
 /** The most that one batch may carry: it crosses an RPC, whose messages end at 32 MiB. */
@@ -42,21 +42,31 @@ export function take(store: Store, cursor: Cursor, now: number, limit: number): 
 
   let nextFresh = fresh.next();
   let nextAgain = again.shift();
-  while (taken.entries.length < limit) {
+  while (taken.entries.length < limit && exhausted.length <= limit) {
     const isFresh = nextFresh.done !== true && (nextAgain === undefined || nextFresh.value.readyAt < nextAgain.due);
     if (isFresh && nextFresh.done !== true) {
       const logged = nextFresh.value;
-      if (!hasRoom(logged.message.body.byteLength)) break;
-      add(taken, logged, 1);
+      const { seq, message } = logged;
+      const bytes = message.body.byteLength;
+      if (isExhausted(cursor, message.attempts)) {
+        // It was imported with as many deliveries as it may have.
+        const error = "it had its last delivery before it was imported";
+        exhausted.push({ seq, cursor: cursor.number, attempts: message.attempts, due: now, kind: WAITS, bytes, error });
+      } else {
+        if (!hasRoom(bytes)) break;
+        add(taken, logged, message.attempts + 1);
+      }
       position.at = logged.after;
       nextFresh = fresh.next();
     } else if (nextAgain !== undefined) {
       const logged = store.log.at(nextAgain.seq);
-      if (isExhausted(cursor, nextAgain.attempts)) exhausted.push(nextAgain);
+      // Deliveries before an import count for every consumer, even one that starts anew.
+      const attempts = Math.max(nextAgain.attempts, logged?.message.attempts ?? 0);
+      if (isExhausted(cursor, attempts)) exhausted.push({ ...nextAgain, attempts });
       else if (logged === undefined) settled.push(nextAgain);
       else {
         if (!hasRoom(nextAgain.bytes)) break;
-        add(taken, logged, nextAgain.attempts + 1);
+        add(taken, logged, attempts + 1);
         settled.push(nextAgain);
       }
       nextAgain = again.shift();

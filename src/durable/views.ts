@@ -139,7 +139,8 @@ function* logged(
       pending.clear();
       for (const one of store.pending.within(row)) pending.set(one.seq, [...(pending.get(one.seq) ?? []), one]);
     }
-    const view = viewOf(pending.get(found.seq) ?? [], flying.get(found.seq), found.seq >= behind, now);
+    const isAhead = found.seq >= behind;
+    const view = viewOf(pending.get(found.seq) ?? [], flying.get(found.seq), isAhead, found.message.attempts, now);
     if (view === null) continue;
     const { seq, message } = found;
     const ref = refOf({ partition, seq, id: message.id });
@@ -153,11 +154,20 @@ interface View {
   attempts: number;
 }
 
-/** How a message of the log stands, for whom it stands best; null = it is settled. `out` is negative for a held batch. */
-function viewOf(pending: readonly Pending[], out: number | undefined, isAhead: boolean, now: number): View | null {
+/**
+ * How a message of the log stands, for whom it stands best; null = it is settled. `out` is negative for a held batch;
+ * `before` are deliveries before it was imported.
+ */
+function viewOf(
+  pending: readonly Pending[],
+  out: number | undefined,
+  isAhead: boolean,
+  before: number,
+  now: number,
+): View | null {
   if (out !== undefined && out > 0) return { state: "leased", dueAt: null, attempts: out };
   if (out !== undefined) return { state: "ready", dueAt: null, attempts: -out - 1 };
-  const attempts = pending.reduce((most, one) => Math.max(most, one.attempts), 0);
+  const attempts = pending.reduce((most, one) => Math.max(most, one.attempts), before);
   const lease = pending.find(({ kind, due }) => kind !== WAITS && due > now);
   if (lease !== undefined) {
     const isDead = lease.kind === DEAD;

@@ -10,6 +10,7 @@ import type {
   Backlog,
   BacklogDetail,
   DeadLetter,
+  ImportedMessage,
   PackedMessages,
   PeekedMessage,
   PulledMessage,
@@ -207,6 +208,21 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
       partition.receive(source, letters, now);
       return null;
     });
+  }
+
+  async import(queue: string, source: string, given: ImportedMessage[]): Promise<number | QueueRefusal> {
+    const open = await this.#open();
+    if (open === null || open.config.name !== queue) return unknownQueue(queue);
+    const imported = this.#turn((partition, now) => {
+      const bytes = given.reduce((sum, { message }) => sum + message.body.byteLength, 0);
+      if (partition.storedBytes + bytes > this.#config.queueMaxBytes) {
+        return refuseQueue(10251, `the partition ${this.#name} is full`);
+      }
+      return partition.import(source, given, now);
+    });
+    // Like that of a send, its answer says that it is on the disk.
+    await this.ctx.storage.sync();
+    return imported ?? unknownQueue(queue);
   }
 
   async pull(

@@ -10,6 +10,7 @@ import type {
   Settlement,
   SettleOutcome,
   DeadLetter,
+  ImportedMessage,
 } from "../durable/message.ts";
 
 /** What the objects of durable queues hand to each other and to the Worker. Plain data throughout. */
@@ -55,6 +56,11 @@ export interface DurableQueueMethods {
   send(queue: string, messages: PackedMessages): Promise<Backlog | QueueRefusal>;
   /** Dead letters of another partition object. A number that is not above the last one of this source is a repeat. */
   receive(source: string, letters: DeadLetter[]): Promise<null | QueueRefusal>;
+  /**
+   * Stores messages as they were elsewhere, all or none; answers how many of them were new. Numbers count as in `receive`;
+   * `queue` as in `send`.
+   */
+  import(queue: string, source: string, messages: ImportedMessage[]): Promise<number | QueueRefusal>;
   /** Leases up to `limit` messages to a pull client; `consumer` null = the queue's only pull consumer. 10252 while paused. */
   pull(
     consumer: string | null,

@@ -20,6 +20,16 @@ const op: fc.Arbitrary<Op> = fc.oneof(
       lost,
     }),
   },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      op: fc.constant("import" as const),
+      attempts: fc.array(fc.constantFrom(0, 0, 1, 2, 4), { minLength: 1, maxLength: 4 }),
+      dues: fc.array(fc.constantFrom(null, null, -1000, 5000), { minLength: 4, maxLength: 4 }),
+      known: fc.nat(3),
+      lost,
+    }),
+  },
   { weight: 6, arbitrary: fc.record({ op: fc.constant("hand" as const), limit: fc.nat(3), lost }) },
   {
     weight: 8,

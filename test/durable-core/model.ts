@@ -3,13 +3,14 @@ import type { ConsumerConfig, QueueConfig } from "../../src/contract/queue-confi
 import type { Delivery, Flight } from "../../src/durable/cursor.ts";
 import { Partition } from "../../src/durable/partition.ts";
 import type { Verdict } from "../../src/durable/push.ts";
-import type { Settlement, StoredMessage } from "../../src/durable/message.ts";
+import type { ImportedMessage, Settlement, StoredMessage } from "../../src/durable/message.ts";
 import { packMessages } from "../../src/durable/content.ts";
 import { config, DEAD_LETTERS, PULL, WORKER, type Disk } from "./disk.ts";
 
 /** Something that happens to a partition. `lost` = the process is killed before the turn's writes reach the disk. */
 export type Op =
   | { op: "send"; count: number; delays: (number | null)[]; lost: boolean }
+  | { op: "import"; attempts: number[]; dues: (number | null)[]; known: number; lost: boolean }
   | { op: "hand"; limit: number; lost: boolean }
   | { op: "finish"; pick: number; how: ("ack" | "retry" | "later")[]; threw: boolean; lost: boolean }
   | { op: "unreachable"; pick: number; lost: boolean }
@@ -60,6 +61,9 @@ export class Run {
   /** Highest first delivery by consumer: first deliveries come in the order of sends, delayed ones aside. */
   readonly #firsts = new Map<string, number>();
   readonly #delayed = new Set<number>();
+  readonly #imported: ImportedMessage[] = [];
+  /** Deliveries before the import. */
+  readonly #before = new Map<number, number>();
   #consumers: ConsumerConfig[] = [];
 
   /** What was said to be dropped and is not in the book yet. */
@@ -85,6 +89,8 @@ export class Run {
     switch (op.op) {
       case "send":
         return this.#send(op.count, op.delays, op.lost);
+      case "import":
+        return this.#import(op);
       case "hand":
         return this.#hand(op.limit, op.lost);
       case "finish":
@@ -154,6 +160,31 @@ export class Run {
       if ((delays[i] ?? 0) > 0) this.#delayed.add(number);
     });
     this.#left(deliveries);
+    this.#check();
+  }
+
+  /** An import, repeated after it was lost, or together with what came before it: each message comes in once. */
+  #import({ attempts, dues, known, lost }: Extract<Op, { op: "import" }>): void {
+    const fresh = attempts.map((count, i): ImportedMessage => {
+      const body = new TextEncoder().encode(String(this.#sent + i));
+      const id = `import-${this.#sent + i}`;
+      const message = { id, sentAt: this.#now, attempts: count, type: "json" as const, body, origin: null };
+      const due = dues[i] ?? null;
+      return { number: this.#sent + i + 1, message, dueAt: due === null ? null : this.#now + due };
+    });
+    const all = [...this.#imported.slice(Math.max(0, this.#imported.length - known)), ...fresh];
+    const act = () => expect(this.#partition.import("file", all, this.#now)).toBe(fresh.length);
+    if (!this.#turn(act, lost)) this.#turn(act, false);
+    this.#turn(() => expect(this.#partition.import("file", all, this.#now), "a repeat").toBe(0), false);
+    this.#sent += fresh.length;
+    this.#imported.push(...fresh);
+    for (const { message, dueAt } of fresh) {
+      const number = numberOf(message);
+      const owed = (): Owed => ({ attempts: message.attempts, state: "waits" });
+      this.#before.set(number, message.attempts);
+      this.#held.set(number, new Map(this.#consumers.map(({ name }) => [name, owed()])));
+      if (dueAt !== null && dueAt > this.#now) this.#delayed.add(number);
+    }
     this.#check();
   }
 
@@ -367,7 +398,7 @@ export class Run {
     const isOrphaned = before.length > 0 && wanted.length === 0;
     for (const [number, by] of this.#held) {
       for (const { name } of newcomers) {
-        by.set(name, { attempts: 0, state: "waits" });
+        by.set(name, { attempts: this.#before.get(number) ?? 0, state: "waits" });
         // What others had passed comes in the order in which it became pending.
         this.#delayed.add(number);
       }

@@ -3,12 +3,13 @@ import { bridgeRoutes } from "./bridges.ts";
 import { mounted, type QueueRoute } from "./call.ts";
 import { consumerRoutes } from "./consumers.ts";
 import { queueFailure } from "./envelope.ts";
+import { importRoutes } from "./imports.ts";
 import { manifestRoutes } from "./manifests.ts";
 import { messageRoutes } from "./messages.ts";
 import { queueTableRoutes } from "./queues.ts";
 import { tokenRoutes } from "./tokens.ts";
 
-const QUEUES: QueueRoute[] = [...messageRoutes, ...queueTableRoutes, ...consumerRoutes];
+const QUEUES: QueueRoute[] = [...messageRoutes, ...importRoutes, ...queueTableRoutes, ...consumerRoutes];
 
 /**
  * The routes of durable queues, sections 3 and 4 of their contract. Queues stand at a path of their own and where
