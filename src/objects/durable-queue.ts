@@ -213,15 +213,13 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
   async import(queue: string, source: string, given: ImportedMessage[]): Promise<number | QueueRefusal> {
     const open = await this.#open();
     if (open === null || open.config.name !== queue) return unknownQueue(queue);
-    const imported = this.#turn((partition, now) => {
+    const imported = this.#turn((partition, now): number | QueueRefusal => {
       const bytes = given.reduce((sum, { message }) => sum + message.body.byteLength, 0);
       if (partition.storedBytes + bytes > this.#config.queueMaxBytes) {
         return refuseQueue(10251, `the partition ${this.#name} is full`);
       }
       return partition.import(source, given, now);
     });
-    // Like that of a send, its answer says that it is on the disk.
-    await this.ctx.storage.sync();
     return imported ?? unknownQueue(queue);
   }
 
