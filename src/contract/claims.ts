@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { nameProblem } from "./names.ts";
-import { must } from "./queue-parse.ts";
+import { must, whole } from "./queue-parse.ts";
 import { DURABLE_VERBS, EPHEMERAL_VERBS } from "./rights.ts";
 
 /** Entries of one list. A token is sent with every request, and every request walks through it. */
@@ -12,6 +12,7 @@ const namePattern = must<string>(isNamePattern, "a name, whose last character ma
 const durablePattern = must<string>(
   (value) => typeof value === "string" && DURABLE_PATTERN.test(value),
   "the name or the id of a durable queue, whose last character may be a * for any rest",
+  { pattern: DURABLE_PATTERN.source },
 );
 
 /** A `*` anywhere but at the end would be read as a wildcard by whoever writes it, and is none: it is refused. */
@@ -56,8 +57,5 @@ export const MAX_TOKEN_SECONDS = 31_536_000;
 
 export const mintBody = z.strictObject({
   claims: claimsSchema,
-  expiresInSeconds: must<number>(
-    (value) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MAX_TOKEN_SECONDS,
-    `a whole number from 1 to ${MAX_TOKEN_SECONDS}`,
-  ),
+  expiresInSeconds: whole(1, MAX_TOKEN_SECONDS),
 });

@@ -17,10 +17,11 @@ export function nameProblem(name: string, maxBytes = MAX_NAME_BYTES): string | n
 
 /** A text that names something, of up to so many bytes. */
 function text(maxBytes: number) {
-  return z.string().check((ctx) => {
+  const schema = z.string().check((ctx) => {
     const problem = nameProblem(ctx.value, maxBytes);
     if (problem !== null) ctx.issues.push({ code: "custom", input: ctx.value, message: problem });
   });
+  return schema.register(z.globalRegistry, { minLength: 1, maxLength: maxBytes });
 }
 
 export const name = text(MAX_NAME_BYTES);

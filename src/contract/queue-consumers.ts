@@ -29,21 +29,21 @@ const batchSettings = {
   retry_delay: z._default(whole(0, MAX_DELAY_SECONDS), 0),
 };
 
-const pushSettings = z.strictObject({
+export const pushSettings = z.strictObject({
   ...batchSettings,
   // The original says null for "as many as it likes"; here it is the default.
   max_concurrency: z.nullish(whole(1, MAX_CONCURRENCY)),
   max_wait_time_ms: z._default(whole(0, MAX_WAIT_TIME_MS), 0),
 });
 
-const pullSettings = z.strictObject({
+export const pullSettings = z.strictObject({
   ...batchSettings,
   visibility_timeout_ms: z._default(whole(1, MAX_VISIBILITY_TIMEOUT_MS), DEFAULT_VISIBILITY_TIMEOUT_MS),
 });
 
 const anyConsumer = { name: z.optional(label), dead_letter_queue: z.nullish(queueName) };
 
-const workerBody = z.strictObject({
+export const workerBody = z.strictObject({
   type: z.literal("worker"),
   script_name: label,
   // wrangler sends an empty one.
@@ -54,7 +54,7 @@ const workerBody = z.strictObject({
   settings: z.prefault(pushSettings, {}),
 });
 
-const httpBody = z.strictObject({
+export const httpBody = z.strictObject({
   type: z.literal("http"),
   url: must<string>(isHttpUrl, "an http or https URL without a user and a password"),
   secret: z.optional(label),
@@ -62,7 +62,7 @@ const httpBody = z.strictObject({
   settings: z.prefault(pushSettings, {}),
 });
 
-const pullBody = z.strictObject({
+export const pullConsumerBody = z.strictObject({
   type: z.literal("http_pull"),
   ...anyConsumer,
   settings: z.prefault(pullSettings, {}),
@@ -83,7 +83,7 @@ export function consumerDraft(body: unknown, bindingOf: BindingOf): ConsumerDraf
     case "http":
       return httpDraft(parseQueue(httpBody, body));
     case "http_pull":
-      return pullDraft(parseQueue(pullBody, body));
+      return pullDraft(parseQueue(pullConsumerBody, body));
   }
 }
 
@@ -119,7 +119,7 @@ function httpDraft(body: z.infer<typeof httpBody>): HttpDraft {
   return { type: "http", name, url, secret, ...common(body), ...pushed(body.settings) };
 }
 
-function pullDraft(body: z.infer<typeof pullBody>): PullDraft {
+function pullDraft(body: z.infer<typeof pullConsumerBody>): PullDraft {
   const { name = "pull", settings } = body;
   return { type: "http_pull", name, visibilityTimeoutMs: settings.visibility_timeout_ms, ...common(body) };
 }

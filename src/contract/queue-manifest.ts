@@ -5,8 +5,21 @@ import { MAX_WAIT_TIME_MS } from "./queue-limits.ts";
 import { label, queueName } from "./queue-names.ts";
 import { must, parseQueue, whole } from "./queue-parse.ts";
 
+/** A consumer as a wrangler config has it; its numbers are checked as those of the API. */
+export const consumerTable = z.strictObject({
+  queue: queueName,
+  type: z.optional(z.enum(["worker", "http_pull"])),
+  max_batch_size: z.optional(z.unknown()),
+  max_batch_timeout: z.optional(whole(0, MAX_WAIT_TIME_MS / 1000)),
+  max_retries: z.optional(z.unknown()),
+  dead_letter_queue: z.optional(queueName),
+  max_concurrency: z.optional(z.unknown()),
+  visibility_timeout_ms: z.optional(z.unknown()),
+  retry_delay: z.optional(z.unknown()),
+});
+
 /** The `queues` table of a Worker's wrangler config, as wrangler takes it, and the Worker's name. */
-const manifestBody = z.strictObject({
+export const manifestBody = z.strictObject({
   name: label,
   queues: z.strictObject({
     producers: z._default(
@@ -23,22 +36,7 @@ const manifestBody = z.strictObject({
       ),
       [],
     ),
-    consumers: z._default(
-      z.array(
-        z.strictObject({
-          queue: queueName,
-          type: z.optional(z.enum(["worker", "http_pull"])),
-          max_batch_size: z.optional(z.unknown()),
-          max_batch_timeout: z.optional(whole(0, MAX_WAIT_TIME_MS / 1000)),
-          max_retries: z.optional(z.unknown()),
-          dead_letter_queue: z.optional(queueName),
-          max_concurrency: z.optional(z.unknown()),
-          visibility_timeout_ms: z.optional(z.unknown()),
-          retry_delay: z.optional(z.unknown()),
-        }),
-      ),
-      [],
-    ),
+    consumers: z._default(z.array(consumerTable), []),
   }),
 });
 type ManifestBody = z.infer<typeof manifestBody>;

@@ -1,3 +1,4 @@
+import { MAX_NAME_BYTES } from "./limits.ts";
 import { nameProblem } from "./names.ts";
 import { must } from "./queue-parse.ts";
 
@@ -22,10 +23,12 @@ export function newQueueId(): string {
 export const queueName = must<string>(
   isQueueName,
   "the name of a queue (1 to 63 lower-case letters, digits and hyphens, with a letter or digit at either end, and not an id)",
+  { pattern: NAME.source },
 );
 
 /** What a consumer, a Worker or a partition may be called. */
 export const label = must<string>(
   (value) => typeof value === "string" && nameProblem(value) === null,
   "a text of 1 to 512 bytes without control characters",
+  { minLength: 1, maxLength: MAX_NAME_BYTES },
 );

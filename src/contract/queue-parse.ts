@@ -12,10 +12,15 @@ export function whole(min: number, max: number) {
   return must<number>(
     (value) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max,
     `a whole number from ${min} to ${max}`,
+    { type: "integer", minimum: min, maximum: max },
   );
 }
 
-/** A value that passes a test; `what` says in words what that is. */
-export function must<T>(test: (value: unknown) => boolean, what: string) {
-  return z.custom<T>(test, { error: ({ input }) => `must be ${what}, not ${shown(input)}` });
+/**
+ * A value that passes a test; `what` says in words what that is, and `shape` in JSON Schema, as far as that goes: by
+ * default it is a text.
+ */
+export function must<T>(test: (value: unknown) => boolean, what: string, shape: Record<string, unknown> = {}) {
+  const schema = z.custom<T>(test, { error: ({ input }) => `must be ${what}, not ${shown(input)}` });
+  return schema.register(z.globalRegistry, { type: "string", description: what, ...shape });
 }

@@ -48,13 +48,13 @@ export function settingsOf(given: z.infer<typeof queueSettings> = {}): Partial<Q
 }
 
 /** A message to send. Its own fields are checked where it is packed, by the rules that bindings follow as well. */
-const message = { body: z.unknown(), content_type: z.unknown(), delay_seconds: z.unknown() };
+export const message = { body: z.unknown(), content_type: z.unknown(), delay_seconds: z.unknown() };
 const partition = z.nullish(label);
 
 export const pushBody = z.partial(z.strictObject({ ...message, partition }));
 export const pushBatchBody = z.strictObject({
   messages: z.array(z.partial(z.strictObject(message))),
-  delay_seconds: z.optional(z.unknown()),
+  delay_seconds: z.optional(message.delay_seconds),
   partition,
 });
 
@@ -68,7 +68,10 @@ export const pullBody = z.strictObject({
 const lease = z.string();
 export const ackBody = z.strictObject({
   acks: z._default(z.array(z.strictObject({ lease_id: lease })), []),
-  retries: z._default(z.array(z.strictObject({ lease_id: lease, delay_seconds: z.optional(z.unknown()) })), []),
+  retries: z._default(
+    z.array(z.strictObject({ lease_id: lease, delay_seconds: z.optional(message.delay_seconds) })),
+    [],
+  ),
 });
 
 export const peekBody = z.strictObject({
@@ -111,6 +114,14 @@ export const importBody = z.strictObject({
 export const purgeRefsBody = z.strictObject({ refs: z.array(z.strictObject({ ref: z.string() })) });
 
 export const purgeBody = z.strictObject({ delete_messages_permanently: z.literal(true) });
+
+export const bridgeBody = z.strictObject({
+  target: z.strictObject({
+    kind: z.enum(["durable", "ephemeral"]),
+    queue: label,
+    partition,
+  }),
+});
 
 export const listQuery = z.object({
   page: z.optional(z.coerce.number().check(z.int(), z.minimum(1))),

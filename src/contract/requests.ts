@@ -40,20 +40,21 @@ export const resetBody = z.object({ queue: name });
 export type ResetBody = z.infer<typeof resetBody>;
 
 const truthy = new Set(["true", "1", "yes"]);
-const flag = z.pipe(
-  z.optional(z.string()),
-  z.transform((text: string | undefined) => text !== undefined && truthy.has(text)),
-);
+const flag = z
+  .pipe(
+    z.optional(z.string()),
+    z.transform((text: string | undefined) => text !== undefined && truthy.has(text)),
+  )
+  .register(z.globalRegistry, { type: "boolean", default: false });
 
 /** A whole number of the query, clamped; one that cannot be read is as good as absent. */
 function clamped(min: number, max: number, fallback: number) {
-  return z.pipe(
-    z.optional(z.string()),
-    z.transform((text: string | undefined) => {
-      if (text === undefined || !/^[+-]?\d+$/.test(text)) return fallback;
-      return Math.min(max, Math.max(min, Number(text)));
-    }),
-  );
+  const read = z.transform((text: string | undefined) => {
+    if (text === undefined || !/^[+-]?\d+$/.test(text)) return fallback;
+    return Math.min(max, Math.max(min, Number(text)));
+  });
+  const shape = { type: "integer", minimum: min, maximum: max, default: fallback } as const;
+  return z.pipe(z.optional(z.string()), read).register(z.globalRegistry, shape);
 }
 
 /** An optional name of the query, where empty is as good as absent. */

@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import { QueueError, unwrapQueue } from "../../contract/queue-errors.ts";
-import { label, queueName } from "../../contract/queue-names.ts";
+import { queueName } from "../../contract/queue-names.ts";
 import { parseQueue } from "../../contract/queue-parse.ts";
+import { bridgeBody } from "../../contract/queue-requests.ts";
 import type { BridgeTarget } from "../../objects/queue-records.ts";
 import { param, readQueueBody, type QueueCall, type QueueRoute } from "./call.ts";
 import { success, successList } from "./envelope.ts";
@@ -17,13 +18,6 @@ export const bridgeRoutes: QueueRoute[] = [
 ];
 
 const sourcePath = z.object({ source: queueName });
-const bridgeBody = z.strictObject({
-  target: z.strictObject({
-    kind: z.enum(["durable", "ephemeral"]),
-    queue: label,
-    partition: z.nullish(label),
-  }),
-});
 
 async function list({ queues }: QueueCall): Promise<Response> {
   return successList((await queues.declarations.listBridges()).map(bridgeShape));
