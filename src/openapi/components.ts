@@ -24,8 +24,12 @@ export function named<S extends Schema>(id: string, schema: S): S {
 /** Names the bodies and answers of an operation that have no name yet. */
 export function nameParts({ id, body, answers }: Operation): void {
   const name = id.charAt(0).toUpperCase() + id.slice(1);
-  if (body !== undefined) components.has(body) || named(`${name}Body`, body);
-  for (const { schema } of answers) if (schema !== undefined && !components.has(schema)) named(`${name}Answer`, schema);
+  nameOnce(body, `${name}Body`);
+  for (const { schema } of answers) nameOnce(schema, `${name}Answer`);
+}
+
+function nameOnce(schema: Schema | undefined, id: string): void {
+  if (schema !== undefined && !components.has(schema)) named(id, schema);
 }
 
 export function referenceTo(schema: Schema): Json {

@@ -3,7 +3,7 @@ import { httpBody, pullConsumerBody, workerBody } from "../contract/queue-consum
 import type { QueueErrorCode } from "../contract/queue-errors.ts";
 import { changeQueueBody, createQueueBody, listQuery, purgeBody } from "../contract/queue-requests.ts";
 import { named } from "./components.ts";
-import { text, time, type Operation } from "./operation.ts";
+import { described, text, time, type Operation } from "./operation.ts";
 import { answered, consumer, listed, metrics, queue, queueWithStatus } from "./queue-answers.ts";
 
 /** Of a route that names a queue. */
@@ -12,6 +12,8 @@ const OF_BODY: QueueErrorCode[] = [10207, 10400];
 
 export const inQueue = { queue: text("the name or the id of the queue") };
 const inConsumer = { ...inQueue, consumer: text("the id of the consumer") };
+
+described(httpBody.shape.secret, "what batches are signed with; when a consumer is replaced, the old one by default");
 
 const consumerBody = named("ConsumerBody", z.discriminatedUnion("type", [workerBody, httpBody, pullConsumerBody]));
 
