@@ -25,9 +25,10 @@ export interface Example {
 export function run({ folder, port, app, configs, waggle, declare }: Example): void {
   const generated = join(folder, ".wrangler");
   mkdirSync(generated, { recursive: true });
-  const main = relative(generated, join(ROOT, "src/index.ts"));
+  const from = (path: string): string => JSON.stringify(relative(generated, join(ROOT, path)));
   const own = readFileSync(join(ROOT, "wrangler.toml"), "utf8")
-    .replace('"src/index.ts"', JSON.stringify(main))
+    .replace('"src/index.ts"', from("src/index.ts"))
+    .replace('"./public"', from("public"))
     .replace('AUTH = "required"', 'AUTH = "off"');
   writeFileSync(join(generated, "waggle.toml"), `${own}\n${waggle}`);
   writeFileSync(

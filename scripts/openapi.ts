@@ -1,10 +1,10 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openApiDocument } from "../src/openapi/document.ts";
 
-/** Writes down what the routes take and answer, for those who have no broker at hand. */
+/** Writes down what the routes take and answer. A file that says so already is left alone, as somebody may be reading it. */
 
-const PUBLIC = join(import.meta.dirname, "..", "public");
+const FILE = join(import.meta.dirname, "..", "public", "openapi.json");
 
-await mkdir(PUBLIC, { recursive: true });
-await writeFile(join(PUBLIC, "openapi.json"), `${JSON.stringify(openApiDocument(), null, 2)}\n`);
+const text = `${JSON.stringify(openApiDocument(), null, 2)}\n`;
+if ((await readFile(FILE, "utf8").catch(() => null)) !== text) await writeFile(FILE, text);

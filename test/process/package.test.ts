@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -140,6 +140,14 @@ it("the consumer helper is bundled into a Worker and is small", { timeout: PATIE
 it("has nothing that publint finds fault with", { timeout: PATIENCE_MS }, async () => {
   const { messages } = await publint({ pkgDir: join(project, "node_modules", "waggle-mq"), pack: false, strict: true });
   expect(messages).toEqual([]);
+});
+
+it("holds what machines read of the broker, for those who deploy it from here", async () => {
+  const shipped = join(project, "node_modules", "waggle-mq", "public");
+  expect((await readdir(shipped)).toSorted()).toEqual(["llms.txt", "openapi.json"]);
+  for (const name of await readdir(shipped)) {
+    expect(await readFile(join(shipped, name), "utf8")).toBe(await readFile(join(ROOT, "public", name), "utf8"));
+  }
 });
 
 it.each([

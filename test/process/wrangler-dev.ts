@@ -101,6 +101,7 @@ export class Dev {
 export async function writeWaggleConfig(folder: string, added = ""): Promise<string> {
   const own = (await readFile(join(ROOT, "wrangler.toml"), "utf8"))
     .replace('"src/index.ts"', JSON.stringify(join(ROOT, "src/index.ts")))
+    .replace('"./public"', JSON.stringify(join(ROOT, "public")))
     .replace('AUTH = "required"', 'AUTH = "off"');
   await writeFile(join(folder, "waggle.toml"), `${own}\n${added}`);
   return "waggle.toml";
