@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { MAX_DELAY_SECONDS } from "../contract/queue-limits.ts";
 import {
   ackBody,
+  importBody,
   message,
   peekBody,
   pullBody,
@@ -9,7 +10,7 @@ import {
   pushBatchBody,
   pushBody,
 } from "../contract/queue-requests.ts";
-import { described, type Operation } from "./operation.ts";
+import { count, described, type Operation } from "./operation.ts";
 import { answered, metrics, peeked, pulled } from "./queue-answers.ts";
 import { inQueue, OF_QUEUE } from "./queues.ts";
 
@@ -81,5 +82,18 @@ export const messageOperations: Record<string, Operation> = {
     body: purgeRefsBody,
     answers: answered(z.object({ errors: z.array(z.object({ message: z.string() })), warnings })),
     errors: [...OF_QUEUE, 10207, 10400],
+  },
+  "POST /:queue/import": {
+    id: "importMessages",
+    tag: "messages",
+    summary: "Take messages over as they were elsewhere, deliveries included",
+    description:
+      "The limits are those of a batch. A message whose `number` is not above the last one of its `source` in this partition is a repeat, and is not stored again.",
+    params: inQueue,
+    body: importBody,
+    answers: answered(
+      z.object({ imported: count("messages that were stored"), repeated: count("messages that were there before") }),
+    ),
+    errors: [...OF_QUEUE, 10204, 10205, 10206, 10207, 10208, 10250, 10251, 10400],
   },
 };

@@ -118,6 +118,8 @@ describe.each(["/api/v1/queues", "/client/v4/accounts/:account/queues"])("below 
     expect(await ask(`POST ${mount}/:queue/messages/ack`, at({ queue }, settled))).toMatchObject({ ackCount: 1 });
     const refs = [{ ref: peeked.messages[0].ref }, { ref: "none" }];
     await ask(`POST ${mount}/:queue/messages/purge`, at({ queue }, { refs }));
+    const kept = { number: 1, id: "m", content_type: "text", body: "kept", timestamp_ms: 1_700_000_000_000 };
+    await ask(`POST ${mount}/:queue/import`, at({ queue }, { source: "file", partition: "p", messages: [kept] }));
     await ask(`GET ${mount}/:queue/metrics`, at({ queue }));
     await ask(`GET ${mount}/:queue`, at({ queue }));
     await refuses(`POST ${mount}/:queue/messages`, at({ queue }, { body: 1, content_type: "xml" }), 10203);
