@@ -1,4 +1,5 @@
 import type { OwnerCounters } from "../objects/protocol.ts";
+import { head, sample, type MetricType } from "./exposition.ts";
 
 /** The counters of all owners, summed, in the Prometheus text format. They count from the start of each owner. */
 export function prometheus(owners: readonly OwnerCounters[]): string {
@@ -30,8 +31,8 @@ export function prometheus(owners: readonly OwnerCounters[]): string {
       "Messages that came back, by lease expiry or on request.",
       sum((o) => o.redelivered),
     ),
-    head("dropped_total", "Messages that left unacknowledged, by cause.", "counter"),
-    ...Object.entries(dropped).map(([cause, value]) => `waggle_ephemeral_dropped_total{cause="${cause}"} ${value}`),
+    head("waggle_ephemeral_dropped_total", "Messages that left unacknowledged, by cause.", "counter"),
+    ...Object.entries(dropped).map(([cause, value]) => sample("waggle_ephemeral_dropped_total", { cause }, value)),
     counter(
       "forwarded_total",
       "Calls that owners made to each other.",
@@ -78,13 +79,13 @@ export function prometheus(owners: readonly OwnerCounters[]): string {
 }
 
 function counter(name: string, help: string, value: number): string {
-  return `${head(name, help, "counter")}\nwaggle_ephemeral_${name} ${value}`;
+  return metric(name, help, "counter", value);
 }
 
 function gauge(name: string, help: string, value: number): string {
-  return `${head(name, help, "gauge")}\nwaggle_ephemeral_${name} ${value}`;
+  return metric(name, help, "gauge", value);
 }
 
-function head(name: string, help: string, type: "counter" | "gauge"): string {
-  return `# HELP waggle_ephemeral_${name} ${help}\n# TYPE waggle_ephemeral_${name} ${type}`;
+function metric(name: string, help: string, type: MetricType, value: number): string {
+  return `${head(`waggle_ephemeral_${name}`, help, type)}\nwaggle_ephemeral_${name} ${value}`;
 }

@@ -1,10 +1,12 @@
 import { parse } from "../contract/parse.ts";
 import { ownersQuery } from "../contract/requests.ts";
+import { readQueues } from "../queue-readings.ts";
 import { VERSION } from "../version.ts";
 import { json } from "./answers.ts";
 import { claimsOf } from "./gate.ts";
 import { prometheus } from "./prometheus.ts";
 import { queryOf } from "./query.ts";
+import { queueMetrics } from "./queue-metrics.ts";
 import type { Call, Route } from "./routes.ts";
 import { admin, anyToken, open } from "./rules.ts";
 import { sellTicket } from "./tickets.ts";
@@ -28,7 +30,8 @@ async function owners({ request, broker }: Call): Promise<Response> {
   return json({ owners: await broker.owners(queue ?? null) });
 }
 
-async function metrics({ broker }: Call): Promise<Response> {
-  const text = prometheus(await broker.counters());
+async function metrics({ broker, env }: Call): Promise<Response> {
+  const [counters, readings] = await Promise.all([broker.counters(), readQueues(env)]);
+  const text = prometheus(counters) + queueMetrics(readings);
   return new Response(text, { headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" } });
 }

@@ -25,6 +25,7 @@ import type {
   Bridge,
   BridgeTarget,
   ConsumerRecord,
+  CountedQueue,
   PurgeState,
   QueuePage,
   QueueRecord,
@@ -129,6 +130,11 @@ export class Declarations extends DurableObject<Env> {
 
   resolve(nameOrId: string): Answer<ResolvedQueue> {
     return answered(() => this.#registry.resolve(nameOrId));
+  }
+
+  /** Every queue, with no more than so many partitions in all. */
+  census(maxPartitions: number): CountedQueue[] {
+    return this.#registry.census(maxPartitions);
   }
 
   /** A queue's object has started and knows nothing yet; null = there is no such queue. */

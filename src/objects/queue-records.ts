@@ -11,6 +11,13 @@ export interface ResolvedQueue {
   partitions: string[];
 }
 
+/** A queue among all of them. */
+export interface CountedQueue extends ResolvedQueue {
+  isPaused: boolean;
+  /** Partitions that the list leaves out. */
+  skipped: number;
+}
+
 export interface QueueRecord {
   queueId: string;
   name: string;

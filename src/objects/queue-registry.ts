@@ -2,7 +2,7 @@ import type { QueueConfig, QueueSettings } from "../contract/queue-config.ts";
 import { QueueError } from "../contract/queue-errors.ts";
 import type { Database } from "../durable/database.ts";
 import type { QueueConsumers } from "./queue-consumers.ts";
-import type { PurgeState, QueuePage, QueueRecord, ResolvedQueue } from "./queue-records.ts";
+import type { CountedQueue, PurgeState, QueuePage, QueueRecord, ResolvedQueue } from "./queue-records.ts";
 import { settingsOf, type QueueRow, type QueueTable } from "./queue-table.ts";
 
 /** Which durable queues there are, and what their objects are told. Refusals are thrown as `QueueError`. */
@@ -22,10 +22,30 @@ export class QueueRegistry {
     return { queueId, name, partitions: this.#partitions(queueId) };
   }
 
-  #partitions(queueId: string): string[] {
+  /**
+   * Every queue, with no more than so many partitions in all: those of queues that have few come first, so that one with
+   * many does not hide the others.
+   */
+  census(maxPartitions: number): CountedQueue[] {
+    const rows = this.#db.all<{ queueId: string; name: string; paused: number; total: number }>(
+      `SELECT queue_id AS queueId, name, delivery_paused AS paused,
+          (SELECT COUNT(*) FROM partitions WHERE partitions.queue_id = queues.queue_id) AS total
+        FROM queues ORDER BY total, name`,
+    );
+    let left = maxPartitions;
+    return rows.map(({ queueId, name, paused, total }) => {
+      const partitions = left === 0 ? [] : this.#partitions(queueId, left);
+      left -= partitions.length;
+      return { queueId, name, partitions, isPaused: paused === 1, skipped: total - partitions.length };
+    });
+  }
+
+  /** Sorted; a negative limit is none. */
+  #partitions(queueId: string, limit = -1): string[] {
     const rows = this.#db.all<{ partition: string }>(
-      "SELECT partition FROM partitions WHERE queue_id = ? ORDER BY partition",
+      "SELECT partition FROM partitions WHERE queue_id = ? ORDER BY partition LIMIT ?",
       queueId,
+      limit,
     );
     return rows.map(({ partition }) => partition);
   }
