@@ -1,9 +1,11 @@
 import { SignJWT } from "jose";
 import { expect, it, vi } from "vitest";
+import * as z from "zod/mini";
 import { parseKeys } from "../../src/auth/keys.ts";
 import { Unauthorized } from "../../src/auth/unauthorized.ts";
 import { Verifier } from "../../src/auth/verifier.ts";
 import type { Claims } from "../../src/contract/rights.ts";
+import { operations } from "../../src/openapi/operations.ts";
 import { KEYS } from "./keys.ts";
 import { env, keys, mint, nowSeconds, refusedUntouched, send, sign } from "./support.ts";
 
@@ -32,6 +34,13 @@ it("mints a token that lets its holder do what it says, and no more", async () =
     403,
   );
   expect(await new Verifier(keys).token(token)).toMatchObject({ claims: POP });
+});
+
+it("answers a minted token as the document describes it", async () => {
+  const response = await mintAt({ claims: {}, expiresInSeconds: 60 }, await mint({ admin: true }));
+  const answer: unknown = await response.json();
+  const [described] = operations["POST /api/v1/tokens"]?.answers ?? [];
+  expect(z.parse(described?.schema ?? z.never(), answer)).toEqual(answer);
 });
 
 it("refuses to mint what it would not take", async () => {

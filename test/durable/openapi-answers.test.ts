@@ -14,14 +14,8 @@ interface Asked {
 /** Routes whose answers have been held against what the document says of them. */
 const asked = new Set<string>();
 
-/** What cannot be asked for here, and where it is. */
-const ELSEWHERE = [
-  // Answers no JSON.
-  "GET /metrics",
-  "GET /api/v1/ephemeral/subscribe",
-  // Needs AUTH = "required".
-  "POST /api/v1/tokens",
-];
+/** What answers no JSON, and what needs AUTH = "required": `test/auth/tokens.test.ts` has that. */
+const ELSEWHERE = ["GET /metrics", "GET /api/v1/ephemeral/subscribe", "POST /api/v1/tokens"];
 
 function send(key: string, { params = {}, query = "", body }: Asked): Promise<Response> {
   const [method = "", path = ""] = key.split(" ");
