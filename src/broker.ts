@@ -3,6 +3,7 @@ import { unwrap, WaggleError, type Refusal } from "./contract/errors.ts";
 import { DEFAULT_PARTITION } from "./contract/limits.ts";
 import type { DeclaredOptions } from "./contract/options.ts";
 import type { Ack, Outcome, PopRequest, PushOptions } from "./engine/engine.ts";
+import type { WatchedShare } from "./engine/views.ts";
 import { listing, type Listing } from "./listing.ts";
 import { routeAcks } from "./objects/ack-routing.ts";
 import type { Depth } from "./objects/home.ts";
@@ -143,6 +144,11 @@ export class Broker {
   /** Every queue, over all owners. */
   async queues(): Promise<Listing> {
     return listing(await this.#all((owner) => owner.shares()));
+  }
+
+  /** What each owner holds of which queue, for somebody who watches. */
+  async watchedShares(): Promise<WatchedShare[][]> {
+    return this.#all((owner) => owner.watchedShares());
   }
 
   async owners(queue: string | null): Promise<OwnerView[]> {

@@ -1,13 +1,15 @@
-import { CALLS_PER_EVENT, readConfig, type Env } from "./config.ts";
+import { CALLS_PER_EVENT, readConfig, type Config, type Env } from "./config.ts";
 import { WaggleError } from "./contract/errors.ts";
 import type { PartitionStatus } from "./objects/queue-protocol.ts";
-import type { CountedQueue } from "./objects/queue-records.ts";
+import type { ConsumerSummary, CountedQueue } from "./objects/queue-records.ts";
 import { remoteDeclarations, remoteDurableQueue } from "./objects/remote.ts";
 
 /** What could be learned of a durable queue in one go. */
 export interface QueueReading {
   queue: string;
+  queueId: string;
   isPaused: boolean;
+  consumers: ConsumerSummary[];
   /** Of those partitions that answered. */
   partitions: PartitionStatus[];
   /** Partitions that could not be asked. */
@@ -17,14 +19,18 @@ export interface QueueReading {
 }
 
 /**
- * How all durable queues are doing: one call to Declarations and one to each partition, as far as the calls of this event
- * last when each owner is asked as well. A partition that cannot be asked does not hide the others.
+ * How all durable queues are doing: one call to Declarations and one to each partition, as far as `calls` last when each
+ * owner is asked as well. A partition that cannot be asked does not hide the others.
  */
-export async function readQueues(env: Env): Promise<QueueReading[]> {
-  const { plan, owners } = readConfig(env);
-  const partitions = Math.max(0, CALLS_PER_EVENT[plan] - owners - 1);
+export async function readQueues(env: Env, calls = CALLS_PER_EVENT[readConfig(env).plan]): Promise<QueueReading[]> {
+  const partitions = Math.max(0, calls - callsOfScan(readConfig(env)));
   const queues = await counted(env, partitions);
   return Promise.all(queues.map((queue) => readQueue(env, queue)));
+}
+
+/** The calls that it takes to ask for everything but partitions. */
+export function callsOfScan({ owners }: Config): number {
+  return owners + 1;
 }
 
 async function counted(env: Env, maxPartitions: number): Promise<CountedQueue[]> {
@@ -36,9 +42,11 @@ async function counted(env: Env, maxPartitions: number): Promise<CountedQueue[]>
   }
 }
 
-async function readQueue(env: Env, { queueId, name, partitions, isPaused, skipped }: CountedQueue) {
+async function readQueue(env: Env, queue: CountedQueue): Promise<QueueReading> {
+  const { queueId, name, partitions, isPaused, consumers, skipped } = queue;
   const asked = partitions.map((partition) => remoteDurableQueue(env, queueId, partition).status());
   const answers = await Promise.allSettled(asked);
   const read = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
-  return { queue: name, isPaused, partitions: read, unreachable: answers.length - read.length, skipped };
+  const unreachable = answers.length - read.length;
+  return { queue: name, queueId, isPaused, consumers, partitions: read, unreachable, skipped };
 }

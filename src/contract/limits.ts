@@ -12,6 +12,8 @@ export const MAX_NAME_BYTES = 512;
 export const MAX_GROUPS = 4096;
 /** How long a pop may wait, in ms. */
 export const MAX_WAIT_MS = 300_000;
+/** How long a look at all queues may wait for a change, in ms. */
+export const MAX_WATCH_MS = 25_000;
 /** How long a ticket is good for, and how many of them may wait to be used. */
 export const TICKET_SECONDS = 30;
 export const MAX_TICKETS = 10_000;

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { DEFAULT_PARTITION, MAX_ITEMS, MAX_PREFETCH, MAX_WAIT_MS, QUEUE_MODE } from "./limits.ts";
+import { DEFAULT_PARTITION, MAX_ITEMS, MAX_PREFETCH, MAX_WAIT_MS, MAX_WATCH_MS, QUEUE_MODE } from "./limits.ts";
 import { name, pushKey } from "./names.ts";
 import { declaredOptions } from "./options.ts";
 
@@ -90,6 +90,11 @@ export const subscribeQuery = z.object({
 export const queueName = z.object({ queue: name });
 export const depthQuery = z.object({ queue: name, group: optionalName });
 export const groupPath = z.object({ queue: name, group: name });
+/** `after` is the version that is known already; the answer waits for another one. */
+export const overviewQuery = z.object({
+  after: z.optional(z.string()),
+  waitMs: clamped(0, MAX_WATCH_MS, 0),
+});
 export const ownersQuery = z.object({ queue: optionalName });
 
 export function partitionOf(head: Pick<PushHead, "partition">): string {

@@ -1,3 +1,5 @@
+import { hexOf } from "../contract/hex.ts";
+
 const encoder = new TextEncoder();
 
 /**
@@ -9,6 +11,5 @@ export async function signature(secret: string, body: string, now: number): Prom
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", encoder.encode(secret), algorithm, false, ["sign"]);
   const digest = await crypto.subtle.sign(algorithm, key, encoder.encode(`${time}.${body}`));
-  const hex = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return `t=${time},v1=${hex}`;
+  return `t=${time},v1=${hexOf(digest)}`;
 }

@@ -54,6 +54,11 @@ export class Partition {
     return this.#store.counters;
   }
 
+  /** Messages that came since it was made: the log numbers them. Delayed ones that were purged count no more. */
+  get sent(): number {
+    return this.#store.log.tail.seq + this.#store.delayed.totals.count;
+  }
+
   get cursors(): Iterable<Cursor> {
     return this.#store.cursors.values();
   }

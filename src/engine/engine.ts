@@ -174,6 +174,7 @@ export class Engine {
     });
     if (key !== undefined) this.#context.keys.remember(name, partition, key, payloads.length);
     this.#context.counters.pushed += payloads.length;
+    queue.pushed += payloads.length;
     queue.touchedAt = this.#context.now;
     ring.touchedAt = this.#context.now;
     ring.announce();

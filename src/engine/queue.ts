@@ -19,6 +19,8 @@ export class Queue implements Due {
   readonly listening = new Set<Group>();
   readonly subscribers = new Subscribers();
   readonly drops: Record<DropCause, number> = { bounds: 0, ttl: 0, retry: 0 };
+  /** Messages accepted in this life. */
+  pushed = 0;
   /** Messages held, leased ones included. */
   length = 0;
   bytes = 0;
@@ -48,6 +50,14 @@ export class Queue implements Due {
   get hasWindow(): boolean {
     const { ms, count } = this.options.windowBuffer;
     return ms > 0 || count > 0;
+  }
+
+  /** When the oldest message held was pushed; null = there is none. */
+  get oldestAt(): number | null {
+    let oldest = Infinity;
+    for (const { messages } of this.rings.awake) oldest = Math.min(oldest, messages.head?.pushedAt ?? Infinity);
+    for (const { oldestAt } of this.rings.resting) oldest = Math.min(oldest, oldestAt);
+    return oldest === Infinity ? null : oldest;
   }
 
   /** Whether nothing would be lost if this queue were forgotten. */

@@ -23,7 +23,8 @@ export class RestingRing implements Due {
   readonly #held: number[] = [];
   bytes = 0;
   #width = 0;
-  #oldestAt = Infinity;
+  /** When its oldest message was pushed; `Infinity` = it holds none. */
+  oldestAt = Infinity;
 
   /** Every group of `state` must be known to the queue. */
   constructor(queue: Queue, state: RingState, parts: readonly StoredPart[]) {
@@ -41,7 +42,7 @@ export class RestingRing implements Due {
     let held = 0;
     for (let i = from; i < from + count; i++) {
       if (!wasHeld(seqs[i] ?? -1)) continue;
-      if (this.length + held === 0) this.#oldestAt = pushedAt[i] ?? 0;
+      if (this.length + held === 0) this.oldestAt = pushedAt[i] ?? 0;
       held++;
       this.bytes += bytes[i] ?? 0;
       this.#width += (lengths[i] ?? 0) * (isWide ? 2 : 1);
@@ -64,7 +65,7 @@ export class RestingRing implements Due {
   #watch(): void {
     const { context, options, groups } = this.queue;
     const { ttlSeconds, groupIdleSeconds } = options;
-    let dueAt = ttlSeconds > 0 ? this.#oldestAt + ttlSeconds * 1000 : Infinity;
+    let dueAt = ttlSeconds > 0 ? this.oldestAt + ttlSeconds * 1000 : Infinity;
     for (const { group, lastPopAt } of this.state.cursors) {
       if (groupIdleSeconds === 0) break;
       const lastAt = Math.max(lastPopAt, groups.get(group)?.lastPopAt ?? 0);

@@ -46,6 +46,17 @@ export function shareOf(queue: Queue): QueueShare {
   };
 }
 
+/** What there is to see of it over time, too. */
+export interface WatchedShare extends QueueShare {
+  /** Messages accepted since this owner started. */
+  pushed: number;
+  oldestAt: number | null;
+}
+
+export function watchedShareOf(queue: Queue): WatchedShare {
+  return { ...shareOf(queue), pushed: queue.pushed, oldestAt: queue.oldestAt };
+}
+
 export function groupDepths(queue: Queue): GroupDepth[] {
   return Array.from(queue.groups.values(), ({ name, pending, skipped }) => ({ group: name, pending, skipped }));
 }

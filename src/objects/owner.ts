@@ -6,7 +6,14 @@ import type { Handed } from "../engine/batch.ts";
 import { Engine, noResponders, type Claim, type Outcome, type PopRequest, type PushOptions } from "../engine/engine.ts";
 import { newIncarnation } from "../engine/ids.ts";
 import { clientName, isInTransit } from "../engine/transit.ts";
-import { shareOf, type GroupDepth, type PartitionDepth, type QueueShare } from "../engine/views.ts";
+import {
+  shareOf,
+  watchedShareOf,
+  type GroupDepth,
+  type PartitionDepth,
+  type QueueShare,
+  type WatchedShare,
+} from "../engine/views.ts";
 import { ownerName, Placement } from "../placement.ts";
 import { Admission, moved } from "./admission.ts";
 import { Gather } from "./gather.ts";
@@ -287,6 +294,11 @@ export class Owner extends DurableObject<Env> {
   async shares(): Promise<QueueShare[]> {
     await this.#admission.load();
     return this.#turn((engine) => Array.from(engine.queues.values(), shareOf));
+  }
+
+  async watchedShares(): Promise<WatchedShare[]> {
+    await this.#admission.load();
+    return this.#turn((engine) => Array.from(engine.queues.values(), watchedShareOf));
   }
 
   async view(queue: string | null): Promise<OwnerView> {

@@ -25,6 +25,7 @@ export function statusOf(
     consumers: partition === null ? [] : [...consumersOf(partition)],
     dropped: { expired, exhausted, purged },
     deadLettered,
+    sent: partition?.sent ?? 0,
   };
 }
 

@@ -41,6 +41,8 @@ export interface PartitionStatus extends BacklogDetail {
   /** Messages since the partition was made, kept over restarts. */
   dropped: { expired: number; exhausted: number; purged: number };
   deadLettered: number;
+  /** Messages that came since the partition was made, without delayed ones that were purged. */
+  sent: number;
 }
 
 /**

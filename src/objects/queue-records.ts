@@ -11,9 +11,14 @@ export interface ResolvedQueue {
   partitions: string[];
 }
 
+export interface ConsumerSummary extends Pick<ConsumerConfig, "name" | "type"> {
+  deadLetterQueue: string | null;
+}
+
 /** A queue among all of them. */
 export interface CountedQueue extends ResolvedQueue {
   isPaused: boolean;
+  consumers: ConsumerSummary[];
   /** Partitions that the list leaves out. */
   skipped: number;
 }

@@ -1,8 +1,8 @@
-import type { QueueConfig, QueueSettings } from "../contract/queue-config.ts";
+import type { ConsumerConfig, QueueConfig, QueueSettings } from "../contract/queue-config.ts";
 import { QueueError } from "../contract/queue-errors.ts";
 import type { Database } from "../durable/database.ts";
 import type { QueueConsumers } from "./queue-consumers.ts";
-import type { CountedQueue, PurgeState, QueuePage, QueueRecord, ResolvedQueue } from "./queue-records.ts";
+import type { ConsumerSummary, CountedQueue, PurgeState, QueuePage, QueueRecord, ResolvedQueue } from "./queue-records.ts";
 import { settingsOf, type QueueRow, type QueueTable } from "./queue-table.ts";
 
 /** Which durable queues there are, and what their objects are told. Refusals are thrown as `QueueError`. */
@@ -36,7 +36,8 @@ export class QueueRegistry {
     return rows.map(({ queueId, name, paused, total }) => {
       const partitions = left === 0 ? [] : this.#partitions(queueId, left);
       left -= partitions.length;
-      return { queueId, name, partitions, isPaused: paused === 1, skipped: total - partitions.length };
+      const consumers = this.#consumers.of(queueId).map(({ config }) => summaryOf(config));
+      return { queueId, name, partitions, isPaused: paused === 1, consumers, skipped: total - partitions.length };
     });
   }
 
@@ -182,4 +183,8 @@ export class QueueRegistry {
     );
     return { startedAt: row?.startedAt ?? null, isCompleted: row?.completed === 1 };
   }
+}
+
+function summaryOf({ name, type, deadLetter }: ConsumerConfig): ConsumerSummary {
+  return { name, type, deadLetterQueue: deadLetter?.queue ?? null };
 }

@@ -4,9 +4,9 @@ import { delayOf, packMessages, type Draft } from "../../durable/content.ts";
 import { parseRef } from "../../durable/refs.ts";
 import type { PeekedMessage, Settlement } from "../../durable/message.ts";
 import { param, readQueueBody, type QueueCall, type QueueRoute } from "./call.ts";
-import { success, successText } from "./envelope.ts";
+import { answerSlowly } from "../slow-answer.ts";
+import { queueFailureText, success, successText } from "./envelope.ts";
 import { isoOr, metricsShape } from "./shapes.ts";
-import { answerSlowly } from "./slow-answer.ts";
 import { draftOf, messageShape } from "./wire-message.ts";
 import { admin, durable } from "../rules.ts";
 
@@ -45,15 +45,19 @@ async function pull(call: QueueCall): Promise<Response> {
     visibilityTimeoutMs: visibility_timeout_ms ?? null,
     waitMs: wait_ms,
   };
-  return answerSlowly(call, async (signal) => {
-    const messages = await call.queues.pull(queue, request, signal);
-    const backlog = await call.queues.backlog(queue);
-    return successText({
-      message_backlog_count: backlog.count,
-      messages: messages.map((message) => ({ ...messageShape(message), lease_id: message.leaseId })),
-      metadata: { metrics: metricsShape(backlog) },
-    });
-  });
+  return answerSlowly(
+    call,
+    async (signal) => {
+      const messages = await call.queues.pull(queue, request, signal);
+      const backlog = await call.queues.backlog(queue);
+      return successText({
+        message_backlog_count: backlog.count,
+        messages: messages.map((message) => ({ ...messageShape(message), lease_id: message.leaseId })),
+        metadata: { metrics: metricsShape(backlog) },
+      });
+    },
+    queueFailureText,
+  );
 }
 
 async function ack(call: QueueCall): Promise<Response> {

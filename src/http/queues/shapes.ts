@@ -3,6 +3,7 @@ import { wireSettings } from "../../contract/queue-consumers.ts";
 import type { QueueStatus } from "../../durable-queues.ts";
 import type { Backlog } from "../../durable/message.ts";
 import type { ConsumerStatus, PartitionStatus } from "../../objects/queue-protocol.ts";
+import { least, totalsOf } from "../../queue-totals.ts";
 import type { Bridge, ConsumerRecord, QueueRecord } from "../../objects/queue-records.ts";
 
 /** What Declarations and the objects know, in the shapes of Cloudflare's API. */
@@ -67,35 +68,22 @@ export function metricsShape({ count, bytes, oldestAt }: Backlog) {
 
 /** Why something arrives or does not arrive. */
 export function statusShape({ partitions, unreachable }: QueueStatus, now: number) {
-  const total = (count: (partition: PartitionStatus) => number) =>
-    partitions.reduce((sum, partition) => sum + count(partition), 0);
-  const oldest = least(partitions.map(({ oldestAt }) => oldestAt));
+  const { readyCount, delayedCount, leasedCount, bytes, oldestAt, dropped, deadLettered, latest } =
+    totalsOf(partitions);
   return {
-    ready_count: total(({ readyCount }) => readyCount),
-    delayed_count: total(({ delayedCount }) => delayedCount),
-    leased_count: total(({ leasedCount }) => leasedCount),
-    backlog_bytes: total(({ bytes }) => bytes),
-    oldest_message_age_seconds: oldest === null ? null : Math.max(0, Math.floor((now - oldest) / 1000)),
+    ready_count: readyCount,
+    delayed_count: delayedCount,
+    leased_count: leasedCount,
+    backlog_bytes: bytes,
+    oldest_message_age_seconds: oldestAt === null ? null : Math.max(0, Math.floor((now - oldestAt) / 1000)),
     next_alarm: isoOr(least(partitions.map(({ nextAlarmAt }) => nextAlarmAt))),
-    dropped: {
-      expired: total(({ dropped }) => dropped.expired),
-      exhausted: total(({ dropped }) => dropped.exhausted),
-      purged: total(({ dropped }) => dropped.purged),
-    },
-    dead_lettered: total(({ deadLettered }) => deadLettered),
-    ...lastDelivery(partitions.flatMap(({ consumers }) => consumers)),
-    partitions: partitions.map(partitionShape),
-    unreachable,
-  };
-}
-
-/** The latest one of all partitions and consumers. */
-function lastDelivery(consumers: readonly ConsumerStatus[]) {
-  const [latest] = consumers.toSorted((a, b) => (b.lastDeliveryAt ?? 0) - (a.lastDeliveryAt ?? 0));
-  return {
+    dropped,
+    dead_lettered: deadLettered,
     last_delivery: isoOr(latest?.lastDeliveryAt ?? null),
     last_outcome: latest?.lastOutcome ?? null,
     last_error: latest?.lastError ?? null,
+    partitions: partitions.map(partitionShape),
+    unreachable,
   };
 }
 
@@ -125,11 +113,6 @@ function consumerStatusShape(status: ConsumerStatus) {
     retry_at: isoOr(status.retryAt),
     dead_letters_waiting: status.deadLettersWaiting,
   };
-}
-
-function least(times: readonly (number | null)[]): number | null {
-  const known = times.filter((time) => time !== null);
-  return known.length === 0 ? null : Math.min(...known);
 }
 
 export function iso(time: number): string {

@@ -1,0 +1,89 @@
+import { path } from "./api.js";
+import { readable } from "./bodies.js";
+import { fill, h, setText } from "./dom.js";
+import { age, plural, span, time } from "./format.js";
+
+/** @import { Studio } from "./main.js" */
+
+/** How many messages one look shows. */
+const LIMIT = 20;
+
+/**
+ * @typedef {object} Peeked
+ * @property {string} id
+ * @property {string} ref
+ * @property {"ready" | "delayed" | "leased"} state
+ * @property {string | null} due_at
+ * @property {number} timestamp_ms
+ * @property {number} attempts
+ * @property {string} body
+ * @property {{ "CF-Content-Type": "json" | "text" | "bytes" | "v8", origin?: Origin }} metadata
+ */
+/** @typedef {{ source_queue: string, attempts: number, last_error: string }} Origin */
+
+/** The messages of a durable queue, as they lie there: nothing is leased by looking. */
+export class Peek {
+  element = h("section", { hidden: true });
+  #studio;
+  #queue;
+  #said = h("p", { class: "quiet", role: "status" });
+  #list = h("ol", { class: "messages" });
+
+  /**
+   * @param {Studio} studio
+   * @param {string} queue
+   */
+  constructor(studio, queue) {
+    this.#studio = studio;
+    this.#queue = queue;
+    this.element.append(h("h2", { textContent: "Messages" }), this.#said, this.#list);
+  }
+
+  async look() {
+    this.element.hidden = false;
+    setText(this.#said, "Looking …");
+    try {
+      /** @type {{ messages: Peeked[] }} */
+      const { messages } = await this.#studio.call("POST", path`/api/v1/queues/${this.#queue}/messages/peek`, {
+        batch_size: LIMIT,
+      });
+      const more = messages.length === LIMIT ? "The oldest " : "";
+      setText(
+        this.#said,
+        messages.length === 0 ? "The queue is empty." : `${more}${plural(messages.length, "message")}.`,
+      );
+      fill(this.#list, ...messages.map((message) => shown(message, this.#studio.now)));
+    } catch (error) {
+      setText(this.#said, error instanceof Error ? error.message : String(error));
+    }
+  }
+}
+
+/**
+ * @param {Peeked} message
+ * @param {number} now
+ */
+function shown({ id, state, due_at, timestamp_ms, attempts, body, metadata }, now) {
+  const { about, text } = readable(metadata["CF-Content-Type"], body);
+  const due = due_at === null ? "" : `, due in ${span(Date.parse(due_at) - now)}`;
+  const { origin } = metadata;
+  return h(
+    "li",
+    {},
+    h(
+      "p",
+      { class: "facts" },
+      h("code", { textContent: id }),
+      h("span", { class: `note ${state === "ready" ? "" : "warn"}`, textContent: state + due }),
+      h("span", { textContent: about }),
+      h("span", { title: time(timestamp_ms), textContent: `sent ${age(timestamp_ms, now)} ago` }),
+      h("span", { textContent: plural(attempts, "delivery", "deliveries") }),
+    ),
+    origin !== undefined &&
+      h("p", {
+        class: "quiet",
+        textContent: `From ${origin.source_queue} after ${plural(origin.attempts, "delivery", "deliveries")}: ${origin.last_error}`,
+      }),
+    h("pre", { tabIndex: 0, role: "group", "aria-label": `Body of ${id}`, textContent: text }),
+  );
+}
