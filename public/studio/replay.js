@@ -3,6 +3,8 @@ import { path } from "./api.js";
 /** @import { Peeked } from "./peek.js" */
 /** @import { Studio } from "./main.js" */
 
+/** The place before everything: `[]` in base64, a list of partitions that are read from elsewhere than their start. */
+const START = "W10";
 /** How many dead letters are read at once. */
 const BATCH = 100;
 /** What one import carries stays below this, whatever the bodies are. */
@@ -19,7 +21,7 @@ const MAX_BODY_CHARS = 256_000;
 export async function replay(studio, queue) {
   const source = `replay-${crypto.randomUUID()}`;
   let [moved, left] = [0, 0];
-  for (let after = "start"; ;) {
+  for (let after = START; ;) {
     /** @type {{ messages: Peeked[], after: string }} */
     const run = await studio.call("POST", path`/api/v1/queues/${queue}/messages/peek`, { batch_size: BATCH, after });
     if (run.messages.length === 0) return { moved, left };

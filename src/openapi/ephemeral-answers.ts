@@ -33,22 +33,24 @@ const options = z.object({
   groupIdleSeconds: count("0 = groups are never forgotten"),
 });
 
+const listed = z.object({
+  queue: z.string(),
+  tier,
+  depth: count("messages held, leased ones included"),
+  bytes: count("payload held"),
+  partitions: z.number(),
+  groups: z.number(),
+  drops: z.object({ bounds: z.number(), ttl: z.number(), retry: z.number() }),
+  options,
+});
+
+export const watchedQueue = z.extend(listed, {
+  oldestAt: described(z.nullable(z.number()), "when the oldest message was pushed, in ms since 1970"),
+  pushed: count("messages accepted since its owners started"),
+});
+
 export const queueListing = z.object({
-  queues: z.array(
-    named(
-      "EphemeralQueue",
-      z.object({
-        queue: z.string(),
-        tier,
-        depth: count("messages held, leased ones included"),
-        bytes: count("payload held"),
-        partitions: z.number(),
-        groups: z.number(),
-        drops: z.object({ bounds: z.number(), ttl: z.number(), retry: z.number() }),
-        options,
-      }),
-    ),
-  ),
+  queues: z.array(named("EphemeralQueue", listed)),
   count: z.number(),
   cellBytes: count("payload held, of all queues"),
 });

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { ownersQuery } from "../contract/requests.ts";
 import { count, type Operation } from "./operation.ts";
+import { overviewOperation } from "./overview.ts";
 
 const owner = z.object({
   owner: z.string(),
@@ -22,6 +23,7 @@ export const systemOperations: Record<string, Operation> = {
     answers: [{ status: 200, description: "every owner", schema: z.object({ owners: z.array(owner) }) }],
     errors: ["ephemeral_bad_request", "owner_moved", "ephemeral_forward_failed"],
   },
+  "GET /api/v1/system/overview": overviewOperation,
   "GET /metrics": {
     id: "metrics",
     tag: "system",

@@ -31,9 +31,7 @@ export async function expectAccessible(page: Page): Promise<void> {
 
 /** Fails if the page has to be scrolled sideways. */
 export async function expectNoSidewaysScroll(page: Page): Promise<void> {
-  const { width, view } = await page.evaluate(() => {
-    const { documentElement } = (globalThis as unknown as { document: Document }).document;
-    return { width: documentElement.scrollWidth, view: documentElement.clientWidth };
-  });
+  const sizes = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]";
+  const [width = NaN, view = NaN] = await page.evaluate<number[]>(sizes);
   expect(width).toBeLessThanOrEqual(view);
 }
