@@ -36,10 +36,19 @@ export function bytes(value) {
 export function span(ms) {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   const [days, hours, minutes] = [86_400, 3600, 60].map((unit) => Math.floor(seconds / unit));
-  if (days) return `${days} d ${(hours ?? 0) % 24} h`;
-  if (hours) return `${hours} h ${(minutes ?? 0) % 60} min`;
-  if (minutes) return `${minutes} min ${seconds % 60} s`;
-  return `${seconds} s`;
+  if (days) return units(days, "d", (hours ?? 0) % 24, "h");
+  if (hours) return units(hours, "h", (minutes ?? 0) % 60, "min");
+  return minutes ? units(minutes, "min", seconds % 60, "s") : `${seconds} s`;
+}
+
+/**
+ * @param {number} value
+ * @param {string} unit
+ * @param {number} rest
+ * @param {string} restUnit
+ */
+function units(value, unit, rest, restUnit) {
+  return rest === 0 ? `${value} ${unit}` : `${value} ${unit} ${rest} ${restUnit}`;
 }
 
 /**

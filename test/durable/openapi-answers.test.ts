@@ -199,6 +199,7 @@ it("frames of a subscription are as described", async () => {
 it("the routes of the broker as a whole are as described", async () => {
   await ask("GET /health");
   await ask("GET /api/v1/system/owners", { query: "?queue=described" });
+  await ask("GET /api/v1/system/overview");
   await ask("POST /api/v1/tickets", {});
 });
 
