@@ -46,9 +46,9 @@ export class Watch {
 
   async #ephemeral(): Promise<EphemeralOverview[]> {
     const shares = await this.#broker.watchedShares();
-    const byName = Map.groupBy(shares.flat(), ({ queue }) => queue);
+    const sharesOf = Map.groupBy(shares.flat(), ({ queue }) => queue);
     return listing(shares).queues.map((listed) => {
-      const held = byName.get(listed.queue) ?? [];
+      const held = sharesOf.get(listed.queue) ?? [];
       const pushed = held.reduce((sum, share) => sum + share.pushed, 0);
       return { ...listed, pushed, oldestAt: least(held.map(({ oldestAt }) => oldestAt)) };
     });

@@ -2,7 +2,14 @@ import type { ConsumerConfig, QueueConfig, QueueSettings } from "../contract/que
 import { QueueError } from "../contract/queue-errors.ts";
 import type { Database } from "../durable/database.ts";
 import type { QueueConsumers } from "./queue-consumers.ts";
-import type { ConsumerSummary, CountedQueue, PurgeState, QueuePage, QueueRecord, ResolvedQueue } from "./queue-records.ts";
+import type {
+  ConsumerSummary,
+  CountedQueue,
+  PurgeState,
+  QueuePage,
+  QueueRecord,
+  ResolvedQueue,
+} from "./queue-records.ts";
 import { settingsOf, type QueueRow, type QueueTable } from "./queue-table.ts";
 
 /** Which durable queues there are, and what their objects are told. Refusals are thrown as `QueueError`. */

@@ -18,7 +18,7 @@ const durableQueue = z.object({
   ),
   partitions: z.number(),
   unreachable: count("partitions that could not be asked: they count nowhere"),
-  unasked: count("partitions that the plan's limit of calls left no room for: they count nowhere"),
+  skipped: count("partitions that the plan's limit of calls left no room for: they count nowhere"),
   ready: z.number(),
   delayed: z.number(),
   leased: z.number(),
