@@ -1,8 +1,9 @@
 import { DurableObject } from "cloudflare:workers";
 
 /**
- * What the platform itself costs: a body through one object and back, and an answer that another request lets go. Every
- * request takes the way of the broker's, from the Worker to an object that is found by name, by RPC.
+ * What the platform itself costs: a body through one object and back, an answer that another request lets go, and a body
+ * that goes out on a WebSocket. Every request takes the way of the broker's, from the Worker to an object that is found by
+ * name, by RPC.
  */
 export class Bare extends DurableObject {
   #parked = [];
@@ -17,6 +18,26 @@ export class Bare extends DurableObject {
 
   wake(text) {
     this.#parked.shift()?.(text);
+  }
+
+  /** Takes a WebSocket, which only a `fetch` can bring, and hibernates as the broker's owners do. */
+  fetch() {
+    const { 0: client, 1: server } = new WebSocketPair();
+    this.ctx.acceptWebSocket(server);
+    return new Response(null, { status: 101, webSocket: client });
+  }
+
+  tell(text) {
+    for (const socket of this.ctx.getWebSockets()) socket.send(text);
+  }
+
+  /** A frame that brings a `ref` is answered, as the broker answers an ack that does. */
+  webSocketMessage(socket, text) {
+    if (text.startsWith('{"ref"')) socket.send(text);
+  }
+
+  webSocketClose(socket) {
+    socket.close();
   }
 }
 
@@ -51,8 +72,10 @@ export default {
     const object = env.BARE.getByName("bare");
     if (pathname === "/echo") return new Response(await object.echo(await request.text()), { headers: HEADERS });
     if (pathname === "/park") return new Response(await object.park(), { headers: HEADERS });
-    if (pathname === "/wake") {
-      await object.wake(await request.text());
+    if (pathname === "/socket") return object.fetch(request);
+    if (pathname === "/wake" || pathname === "/tell") {
+      const text = await request.text();
+      await (pathname === "/wake" ? object.wake(text) : object.tell(text));
       return new Response("{}", { status: 201, headers: HEADERS });
     }
     return new Response("{}", { headers: HEADERS });

@@ -67,6 +67,11 @@ export function repeat(request: Buffer): () => Buffer {
   return () => request;
 }
 
+/** Where a subscriber of one partition opens its WebSocket. */
+export function subscribePath(queue: string, partition: string, prefetch: number): string {
+  return `${ROUTES}/subscribe?${new URLSearchParams({ queue, partition, prefetch: String(prefetch) })}`;
+}
+
 let named = 0;
 
 /** Names that no queue has had before. */

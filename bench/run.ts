@@ -11,8 +11,10 @@ import { parking } from "./scenarios/parked.ts";
 import { popping } from "./scenarios/pop.ts";
 import { pushing } from "./scenarios/push.ts";
 import { againstRedis } from "./scenarios/redis.ts";
+import { requestReply } from "./scenarios/request-reply.ts";
 import { rows } from "./scenarios/rows.ts";
 import { sizes } from "./scenarios/size.ts";
+import { sockets } from "./scenarios/socket.ts";
 import { printHead, printRow } from "./table.ts";
 
 const scenarios: Scenario[] = [
@@ -20,8 +22,10 @@ const scenarios: Scenario[] = [
   pushing,
   popping,
   parking,
+  sockets,
   sizes,
   inboxes,
+  requestReply,
   rows,
   againstRedis,
   sending,
