@@ -100,10 +100,10 @@ export class JsonScanner {
   }
 
   /** Consumes one value of any depth and answers its exact text, without the white space around it. */
-  value(): string {
+  value(maxDepth = Infinity): string {
     this.peek();
     const from = this.at;
-    this.skip();
+    this.skip(maxDepth);
     return this.#text.slice(from, this.at);
   }
 

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { WaggleError } from "./errors.ts";
 import { JsonScanner } from "./json-scanner.ts";
-import { parseText, scanned } from "./json-text.ts";
+import { scanned } from "./json-text.ts";
 import { parse } from "./parse.ts";
 import { readPush, type Push } from "./push-body.ts";
 import { ackEntries } from "./requests.ts";
@@ -47,12 +47,12 @@ export const CLOSE = {
 
 /** Refs come back as they were sent, so that they are small. */
 const MAX_REF_CHARS = 128;
-/** Nesting of a frame outside a payload. */
+/** Nesting of what is parsed: a payload is not. */
 const MAX_DEPTH = 64;
 
 const ASCII = /^[\u0000-\u007f]*$/;
 
-const ackFrame = z.compile(z.object({ type: z.literal("ack"), acks: ackEntries }));
+const ackFrame = z.compile(z.object({ acks: ackEntries }));
 
 /** What a client says. `ref` is JSON text. */
 export type ClientFrame =
@@ -61,10 +61,10 @@ export type ClientFrame =
 
 /** Reads a frame of a client whose socket is subscribed to `queue`. Throws for what is none. */
 export function readFrame(text: string, queue: string): ClientFrame {
-  const { type, ref } = headOf(text);
+  const { type, ref, acks } = headOf(text);
   switch (type) {
     case "ack":
-      return { type, ref, acks: parse(ackFrame, parseText(text, MAX_DEPTH)).acks };
+      return { type, ref, acks: parse(ackFrame, { acks: acks === undefined ? undefined : JSON.parse(acks) }).acks };
     case "push":
       return { type, ref, push: readPush({ text, isAscii: ASCII.test(text) }, queue) };
     default:
@@ -72,21 +72,22 @@ export function readFrame(text: string, queue: string): ClientFrame {
   }
 }
 
-function headOf(text: string): { type: unknown; ref: string | null } {
+/** `acks` is JSON text whose nesting is bounded. */
+function headOf(text: string): { type: unknown; ref: string | null; acks: string | undefined } {
   const head: Record<string, string> = {};
   scanned(() => {
     const scanner = new JsonScanner(text);
     scanner.object((key) => {
-      if (key === "type" || key === "ref") head[key] = scanner.value();
+      if (key === "type" || key === "ref" || key === "acks") head[key] = scanner.value(MAX_DEPTH);
       else scanner.skip();
     });
     scanner.end();
   });
-  const { type, ref } = head;
+  const { type, ref, acks } = head;
   const isRef = ref === undefined || (ref.length <= MAX_REF_CHARS && /^["\d-]/.test(ref));
   if (!isRef) throw bad(`ref must be a string or a number of at most ${MAX_REF_CHARS} characters`);
   const isText = type !== undefined && type.startsWith('"');
-  return { type: isText ? JSON.parse(type) : type, ref: ref ?? null };
+  return { type: isText ? JSON.parse(type) : type, ref: ref ?? null, acks };
 }
 
 function bad(problem: string): WaggleError {

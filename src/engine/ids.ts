@@ -9,21 +9,68 @@ export interface MessageId {
 }
 
 const INCARNATION = /^[0-9a-f]{1,16}$/;
-const SEQ = /^(?:0|[1-9][0-9]{0,15})$/;
+const MAX_SEQ_DIGITS = 16;
+/** What a client makes up may be of any length, and is not held on to. */
+const MAX_HEAD_CHARS = 512;
+const ZERO = 0x30;
 
 export function formatMessageId(id: MessageId): string {
   return `e:${id.incarnation}:${id.partition}:${id.seq}`;
 }
 
+interface Head {
+  text: string;
+  incarnation: string;
+  partition: string;
+}
+
+/** Ids come in runs that differ in nothing but their numbers: what stands before those is read once. */
+let lastHead: Head | null = null;
+
 /** The parts of an id, or null when the text is not one. */
 export function parseMessageId(text: string): MessageId | null {
+  let head = lastHead;
+  let seq = head !== null && text.startsWith(head.text) ? seqAt(text, head.text.length) : -1;
+  // Another partition may begin as that one does.
+  if (head === null || seq < 0) {
+    head = headOf(text);
+    seq = head === null ? -1 : seqAt(text, head.text.length);
+    if (head === null || seq < 0) return null;
+    if (head.text.length <= MAX_HEAD_CHARS) lastHead = head;
+  }
+  return { incarnation: head.incarnation, partition: head.partition, seq };
+}
+
+/** The number that a text ends with, as it is written: -1 when it is none. */
+function seqAt(text: string, from: number): number {
+  const digits = text.length - from;
+  if (digits < 1 || digits > MAX_SEQ_DIGITS || (digits > 1 && text.charCodeAt(from) === ZERO)) return -1;
+  let seq = 0;
+  for (let at = from; at < text.length; at++) {
+    const digit = text.charCodeAt(at) - ZERO;
+    if (digit < 0 || digit > 9) return -1;
+    seq = 10 * seq + digit;
+  }
+  return seq;
+}
+
+function headOf(text: string): Head | null {
   const first = text.indexOf(":", 2);
   const last = text.lastIndexOf(":");
   if (!text.startsWith("e:") || first < 0 || last <= first + 1) return null;
   const incarnation = text.slice(2, first);
-  const seq = text.slice(last + 1);
-  if (!INCARNATION.test(incarnation) || !SEQ.test(seq)) return null;
-  return { incarnation, partition: text.slice(first + 1, last), seq: Number(seq) };
+  if (!INCARNATION.test(incarnation)) return null;
+  return { text: text.slice(0, last + 1), incarnation, partition: text.slice(first + 1, last) };
+}
+
+/** The partitions that ids name; one that is no id names none. */
+export function partitionsIn(ids: readonly { id: string }[]): string[] {
+  const partitions = new Set<string>();
+  for (const { id } of ids) {
+    const parsed = parseMessageId(id);
+    if (parsed !== null) partitions.add(parsed.partition);
+  }
+  return [...partitions];
 }
 
 /** A random 64-bit number in lowercase hex: no two lives of an owner share one. */

@@ -5,6 +5,7 @@ import { RANK, type Due } from "./deadlines.ts";
 import type { Ack } from "./engine.ts";
 import { parseMessageId } from "./ids.ts";
 import type { Queues } from "./queues.ts";
+import { UnsettledMessages, type Unsettled } from "./unsettled.ts";
 import { Waiter } from "./waiter.ts";
 
 export interface SubscribeRequest {
@@ -23,16 +24,6 @@ export interface SubscribeRequest {
 /** Why the broker ends a subscription: its token has run out, its queue was deleted, or it does not read what it is sent. */
 export type SubscriptionEnd = "expired" | "deleted" | "slow";
 
-interface Unsettled {
-  partition: string;
-  seq: number;
-  attempts: number;
-  chars: number;
-  /** How much had been sent up to the end of this message. */
-  sent: number;
-  leaseEndsAt: number;
-}
-
 /**
  * A consumer that stays. It is a pop that parks again, at the end of the line, as long as it has credit: `prefetch`
  * messages may be out, until they are acked or their leases end. A pop with no end has no deadline, so that an owner
@@ -47,9 +38,7 @@ export class Subscription implements Due {
   ended = false;
   readonly #context: EngineContext;
   readonly #queues: Queues;
-  /** By partition and number: an ack names both, whichever owner the message came from. */
-  readonly #unsettled = new Map<string, Unsettled>();
-  #unsettledChars = 0;
+  readonly #unsettled = new UnsettledMessages();
   #sent = 0;
   /** How much of that has been read for certain: an ack proves that everything before its message was. */
   #read = 0;
@@ -68,7 +57,7 @@ export class Subscription implements Due {
   park(): void {
     const { id, queue: name, partition, group: groupName, prefetch } = this.request;
     const credit = prefetch - this.#unsettled.size;
-    if (this.ended || this.waiter !== null || credit <= 0 || this.#unsettledChars >= MAX_UNSETTLED_BYTES) return;
+    if (this.ended || this.waiter !== null || credit <= 0 || this.#unsettled.chars >= MAX_UNSETTLED_BYTES) return;
     if (this.#sent - this.#read > MAX_UNREAD_BYTES) {
       this.end("slow");
       return;
@@ -96,30 +85,19 @@ export class Subscription implements Due {
     let item = 0;
     for (const { partition, seqs, attempts } of handed) {
       for (const [index, seq] of seqs.entries()) {
-        const key = keyOf(partition, seq);
         const chars = items[item++]?.length ?? 0;
         this.#sent += chars;
-        this.#forget(key);
-        this.#unsettled.set(key, {
-          partition,
-          seq,
-          attempts: attempts[index] ?? 1,
-          chars,
-          sent: this.#sent,
-          leaseEndsAt,
-        });
-        this.#unsettledChars += chars;
+        this.#forget(this.#unsettled.get(partition, seq));
+        this.#unsettled.add({ partition, seq, attempts: attempts[index] ?? 1, chars, sent: this.#sent, leaseEndsAt });
         this.#context.unsettled++;
       }
     }
     if (this.slot < 0) this.#context.deadlines.arm(this, leaseEndsAt);
   }
 
-  #forget(key: string): void {
-    const known = this.#unsettled.get(key);
-    if (known === undefined) return;
-    this.#unsettled.delete(key);
-    this.#unsettledChars -= known.chars;
+  #forget(message: Unsettled | undefined): void {
+    if (message === undefined) return;
+    this.#unsettled.delete(message);
     this.#context.unsettled--;
   }
 
@@ -131,10 +109,9 @@ export class Subscription implements Due {
     for (const { id: text, attempts } of acks) {
       const id = parseMessageId(text);
       if (id === null) continue;
-      const key = keyOf(id.partition, id.seq);
-      const known = this.#unsettled.get(key);
+      const known = this.#unsettled.get(id.partition, id.seq);
       if (known === undefined || (attempts !== undefined && attempts !== known.attempts)) continue;
-      this.#forget(key);
+      this.#forget(known);
       this.#read = Math.max(this.#read, known.sent);
     }
     if (this.#unsettled.size === 0) this.#context.deadlines.disarm(this);
@@ -142,7 +119,7 @@ export class Subscription implements Due {
 
   /** Nothing is out any more: the leases were dropped with what they were on. */
   clear(): void {
-    for (const key of this.#unsettled.keys()) this.#forget(key);
+    for (const message of this.#unsettled.values()) this.#forget(message);
     this.#context.deadlines.disarm(this);
     this.park();
   }
@@ -150,10 +127,10 @@ export class Subscription implements Due {
   /** Leases have ended: those messages go to somebody else, or come again. */
   onDue(): void {
     const { now, deadlines } = this.#context;
-    for (const [key, { leaseEndsAt }] of this.#unsettled) if (leaseEndsAt <= now) this.#forget(key);
-    const [next] = this.#unsettled.values();
+    for (const message of this.#unsettled.values()) if (message.leaseEndsAt <= now) this.#forget(message);
+    const next = this.#unsettled.nextLeaseEnd();
     // Leases that a declaration has made shorter meanwhile wait for those before them.
-    if (next !== undefined) deadlines.arm(this, next.leaseEndsAt);
+    if (next !== null) deadlines.arm(this, next);
     this.park();
   }
 
@@ -163,7 +140,7 @@ export class Subscription implements Due {
     this.ended = true;
     const { id, queue: name, partition, group } = this.request;
     const out = this.#handed();
-    for (const key of this.#unsettled.keys()) this.#forget(key);
+    for (const message of this.#unsettled.values()) this.#forget(message);
     this.#context.deadlines.disarm(this);
     this.#context.expiries.disarm(this.expiry);
     this.#context.subscriptions.delete(id);
@@ -186,8 +163,4 @@ export class Subscription implements Due {
     }
     return [...byPartition.values()];
   }
-}
-
-function keyOf(partition: string, seq: number): string {
-  return `${partition}\u0000${seq}`;
 }

@@ -40,7 +40,7 @@ async function pop(call: Call): Promise<Response> {
 
 async function ackRule(call: Call): Promise<Need> {
   const { queue, group, acks } = await ackOf(call);
-  return ackNeed({ queue, group, ids: acks.map(({ id }) => id) });
+  return ackNeed({ queue, group, acks });
 }
 
 async function ack(call: Call): Promise<Response> {

@@ -7,6 +7,7 @@ import { ackStatus } from "../contract/requests.ts";
 import { CLOSE, frame, readFrame, type ClientFrame } from "../contract/socket.ts";
 import type { Batch, Handed } from "../engine/batch.ts";
 import type { Ack, Engine, Outcome, PushOptions } from "../engine/engine.ts";
+import { partitionsIn } from "../engine/ids.ts";
 import type { SubscriptionEnd } from "../engine/subscription.ts";
 import { routeAcks } from "./ack-routing.ts";
 import type { Turn } from "./home.ts";
@@ -206,7 +207,7 @@ export class Sockets {
   async #push(session: Session, { ref, push }: ClientFrame & { type: "push" }): Promise<string | Refusal> {
     const { queue, partition, payloads, isAscii, options } = push;
     const pushed =
-      forbidden(session, pushNeed(push)) ?? (await this.#host.push(queue, partition, payloads, isAscii, options));
+      forbidden(session, () => pushNeed(push)) ?? (await this.#host.push(queue, partition, payloads, isAscii, options));
     return isRefusal(pushed) ? pushed : frame("pushed", ref, { pushed: String(pushed) });
   }
 
@@ -215,37 +216,47 @@ export class Sockets {
     const acks = entries.map((entry): Ack => {
       return { id: entry.id, status: ackStatus(entry.status), attempts: entry.attempts ?? undefined };
     });
-    const ids = acks.map((ack) => ack.id);
-    const refusal = forbidden(session, ackNeed({ queue, group, ids }));
+    const refusal = forbidden(session, () => ackNeed({ queue, group, acks }));
     if (refusal !== null) return refusal;
-    let outcomes: Outcome[];
-    this.#turn((engine) => engine.settle(id, acks));
-    try {
-      outcomes = await this.#settle(queue, group, acks);
-    } finally {
-      this.#turn((engine) => engine.goOn(id));
-    }
+    const outcomes = this.#areHere(queue, acks)
+      ? this.#turn((engine) => {
+          engine.settle(id, acks);
+          const settled = engine.ack(queue, group, acks);
+          engine.goOn(id);
+          return settled;
+        })
+      : await this.#settleAcross(session, acks);
     if (ref === null) return "";
-    const results = ids.map((ackId, index) => ({ id: ackId, outcome: outcomes[index] ?? "unknown" }));
+    const results = acks.map((ack, index) => ({ id: ack.id, outcome: outcomes[index] ?? "unknown" }));
     return frame("acked", ref, { results: JSON.stringify(results) });
   }
 
-  /** A subscriber of any partition has messages of other owners, too. */
-  #settle(queue: string, group: string, acks: readonly Ack[]): Promise<Outcome[]> {
+  #areHere(queue: string, acks: readonly Ack[]): boolean {
     const { placement, self } = this.#peers;
-    return routeAcks(
-      acks,
-      (partition) => placement.owner(queue, partition),
-      (owner, part) =>
-        owner === self
-          ? this.#turn((engine) => engine.ack(queue, group, part))
-          : this.#peers.owner(owner).ack(queue, group, ackColumns(part)),
-    );
+    return partitionsIn(acks).every((partition) => placement.owner(queue, partition) === self);
+  }
+
+  /** A subscriber of any partition has messages of other owners, too. */
+  async #settleAcross({ id, queue, group }: Session, acks: readonly Ack[]): Promise<Outcome[]> {
+    const { placement, self } = this.#peers;
+    this.#turn((engine) => engine.settle(id, acks));
+    try {
+      return await routeAcks(
+        acks,
+        (partition) => placement.owner(queue, partition),
+        (owner, part) =>
+          owner === self
+            ? this.#turn((engine) => engine.ack(queue, group, part))
+            : this.#peers.owner(owner).ack(queue, group, ackColumns(part)),
+      );
+    } finally {
+      this.#turn((engine) => engine.goOn(id));
+    }
   }
 }
 
 /** What a frame's sender lacks for it, by the token that its socket was opened with. */
-function forbidden({ bearer: { claims } }: Session, need: Need): Refusal | null {
-  const problem = claims.admin === true ? null : lacking(claims, need);
+function forbidden({ bearer: { claims } }: Session, needOf: () => Need): Refusal | null {
+  const problem = claims.admin === true ? null : lacking(claims, needOf());
   return problem === null ? null : refuse("forbidden", problem);
 }

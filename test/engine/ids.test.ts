@@ -55,6 +55,20 @@ describe("message ids", () => {
     expect(bench.popOne({ group: "g1" }).id).toBe(id);
   });
 
+  it.each([
+    ["e:1a:p:7", "p"],
+    ["e:1a:p:7:7", "p:7"],
+    ["e:1a:p:x:7", "p:x"],
+    ["e:2b:p:7", "p"],
+    [`e:1a:${"p".repeat(1000)}:7`, "p".repeat(1000)],
+  ])("are read by themselves, whatever was read before: %s", (id, partition) => {
+    parseMessageId("e:1a:p:6");
+    expect(parseMessageId(id)).toEqual({ incarnation: id.slice(2, 4), partition, seq: 7 });
+    for (const bad of ["e:1a:p:", "e:1a:p:07", "e:1a:p:-1", "e:1a:p:1.5", "e:1a:p:12345678901234567"]) {
+      expect(parseMessageId(bad)).toBeNull();
+    }
+  });
+
   it("carry an incarnation of up to 64 bits in lowercase hex", () => {
     const seen = new Set(Array.from({ length: 100 }, () => newIncarnation()));
     expect(seen.size).toBe(100);

@@ -24,7 +24,8 @@ it.each([
 const push = (queue: string, partition = "Default") => pushNeed({ queue, partition });
 const pop = (queue: string, partition: string | null = null, group = QUEUE_MODE) =>
   popNeed({ queue, partition, group });
-const ack = (queue: string, ids: string[], group = QUEUE_MODE) => ackNeed({ queue, group, ids });
+const ack = (queue: string, ids: string[], group = QUEUE_MODE) =>
+  ackNeed({ queue, group, acks: ids.map((id) => ({ id })) });
 const durable = (queue: string, verb: DurableVerb = "send"): Need => ({ of: "durable", verb, queue });
 const id = (partition: string, seq = 1) => `e:1f:${partition}:${seq}`;
 
