@@ -1,8 +1,11 @@
 import { CALLS_PER_EVENT, readConfig, type Env } from "./config.ts";
 import { DEFAULT_PARTITION } from "./contract/limits.ts";
 import { isQueueRefusal, QueueError, unwrapQueue, type QueueRefusal } from "./contract/queue-errors.ts";
+import type { EjectCursor } from "./durable/eject-cursor.ts";
 import { merged } from "./durable/merge.ts";
+import type { EjectedPage } from "./durable/moment.ts";
 import { END, parsePlaces, placesText } from "./durable/places.ts";
+import { newQueueId } from "./contract/queue-names.ts";
 import { parseLease, parseRef } from "./durable/refs.ts";
 import type { Declarations } from "./objects/declarations.ts";
 import type {
@@ -15,7 +18,7 @@ import type {
   Settlement,
   SettleOutcome,
 } from "./durable/message.ts";
-import type { DurableQueueMethods, PartitionStatus } from "./objects/queue-protocol.ts";
+import type { BegunMoment, DurableQueueMethods, PartitionStatus } from "./objects/queue-protocol.ts";
 import type { ResolvedQueue } from "./objects/queue-records.ts";
 import { remoteDeclarations, remoteDurableQueue, type Remote } from "./objects/remote.ts";
 
@@ -39,6 +42,13 @@ export interface QueueStatus {
   partitions: PartitionStatus[];
   /** Partitions that could not be asked. */
   unreachable: { partition: string; error: string }[];
+}
+
+/** What every partition of a queue held at one time. */
+export interface BegunEject {
+  ejectId: string;
+  takenAt: number;
+  partitions: (BegunMoment & { partition: string })[];
 }
 
 type Identity = Pick<ResolvedQueue, "queueId" | "name">;
@@ -160,7 +170,25 @@ export class DurableQueues {
     return { messages, after: placesText(places) };
   }
 
-  /** Removes the messages that refs of a peek name. Answers those that name nothing. */
+  /** Begins a moment in every partition, which {@link ejectPage} reads. */
+  async eject(queue: string): Promise<BegunEject> {
+    const { queueId, partitions } = await this.resolve(queue);
+    const ejectId = newQueueId();
+    const takenAt = Date.now();
+    const begun = partitions.map(async (partition) => {
+      const moment = await this.#ask(this.#object(queueId, partition).eject(ejectId));
+      return { partition, ...unwrapQueue(moment) };
+    });
+    return { ejectId, takenAt, partitions: await Promise.all(begun) };
+  }
+
+  async ejectPage(queue: string, partition: string, cursor: EjectCursor, maxBytes: number): Promise<EjectedPage> {
+    const { queueId, partitions } = await this.resolve(queue);
+    if (believed(partitions, partition) === null) throw new QueueError(10400, "the cursor is of another queue");
+    return unwrapQueue(await this.#ask(this.#object(queueId, partition).ejectPage(cursor, maxBytes)));
+  }
+
+  /** Removes the messages that refs name. Answers those that name nothing. */
   async purgeRefs(queue: string, refs: string[]): Promise<string[]> {
     const { queueId, partitions } = await this.resolve(queue);
     const byPartition = Map.groupBy(refs, (ref) => believed(partitions, parseRef(ref)?.partition));

@@ -3,6 +3,11 @@
 export const MAX_MESSAGE_BYTES = 128_000;
 export const MAX_BATCH_BYTES = 288_000;
 export const MAX_BATCH_MESSAGES = 100;
+/** An import carries as much as its command reads at once: up to 256,000 characters. */
+export const MAX_IMPORT_BYTES = 800_000;
+/** A page of an eject, in bodies. */
+export const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+export const DEFAULT_PAGE_BYTES = 2 * 1024 * 1024;
 export const MAX_DELAY_SECONDS = 86_400;
 export const MIN_RETENTION_SECONDS = 60;
 export const MAX_RETENTION_SECONDS = 1_209_600;

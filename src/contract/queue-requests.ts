@@ -1,10 +1,12 @@
 import * as z from "zod/mini";
 import {
+  DEFAULT_PAGE_BYTES,
   DEFAULT_PULL_MESSAGES,
   DEFAULT_RETENTION_SECONDS,
   MAX_ATTEMPTS,
   MAX_BATCH_MESSAGES,
   MAX_DELAY_SECONDS,
+  MAX_PAGE_BYTES,
   MAX_PULL_WAIT_MS,
   MAX_RETENTION_SECONDS,
   MAX_TIME_MS,
@@ -91,6 +93,13 @@ const source = must<string>(
 );
 const timeMs = whole(0, MAX_TIME_MS);
 
+export const ejectBody = z.strictObject({});
+
+export const ejectPageBody = z.strictObject({
+  cursor: z.string(),
+  max_bytes: z._default(whole(1, MAX_PAGE_BYTES), DEFAULT_PAGE_BYTES),
+});
+
 /** What an eject has written. Bodies are checked where they are decoded. */
 export const importBody = z.strictObject({
   source,
@@ -103,7 +112,7 @@ export const importBody = z.strictObject({
       body: z.string(),
       timestamp_ms: timeMs,
       due_at_ms: z.nullish(timeMs),
-      attempts: z._default(whole(0, MAX_ATTEMPTS), 0),
+      attempts: z.nullish(whole(0, MAX_ATTEMPTS)),
       origin: z.nullish(
         z.strictObject({ source_queue: z.string(), attempts: whole(0, MAX_ATTEMPTS), last_error: z.string() }),
       ),

@@ -17,33 +17,35 @@ const decoder = new TextDecoder();
 
 /** Checks messages and stores their bodies one after another. Throws a {@link QueueError}, and then nothing is kept. */
 export function packMessages(drafts: readonly Draft[], batchDelay?: unknown): PackedMessages {
-  if (drafts.length === 0) throw new QueueError(10206, "the batch is empty; a batch holds at least one message");
-  if (drafts.length > MAX_BATCH_MESSAGES) {
-    throw new QueueError(
-      10206,
-      `the batch holds ${drafts.length} messages; at most ${MAX_BATCH_MESSAGES} messages are allowed`,
-    );
-  }
+  checkCount(drafts.length);
   const delay = delayOf(batchDelay, 10202);
   const types = drafts.map(({ contentType }) => contentTypeOf(contentType));
   const delaySeconds = drafts.map((draft) => delayOf(draft.delaySeconds, 10203) ?? delay);
   const bodies = drafts.map(({ body }, index) => encodeBody(types[index] ?? "json", body));
-  for (const { byteLength } of bodies) {
-    if (byteLength <= MAX_MESSAGE_BYTES) continue;
+  const lengths = bodies.map(({ byteLength }) => byteLength);
+  const total = checkSizes(lengths, MAX_BATCH_BYTES);
+  return { types, lengths, delaySeconds, bodies: joined(bodies, total) };
+}
+
+function checkCount(count: number): void {
+  if (count === 0) throw new QueueError(10206, "the batch is empty; a batch holds at least one message");
+  if (count <= MAX_BATCH_MESSAGES) return;
+  throw new QueueError(10206, `the batch holds ${count} messages; at most ${MAX_BATCH_MESSAGES} messages are allowed`);
+}
+
+/** Holds the bytes of a batch's bodies against the limits. Answers their sum. */
+export function checkSizes(lengths: readonly number[], maxBytes: number): number {
+  checkCount(lengths.length);
+  for (const length of lengths) {
+    if (length <= MAX_MESSAGE_BYTES) continue;
     throw new QueueError(
       10204,
-      `the message has ${byteLength} bytes; at most ${MAX_MESSAGE_BYTES} bytes are allowed in one message`,
+      `the message has ${length} bytes; at most ${MAX_MESSAGE_BYTES} bytes are allowed in one message`,
     );
   }
-  const lengths = bodies.map(({ byteLength }) => byteLength);
   const total = lengths.reduce((sum, length) => sum + length, 0);
-  if (total > MAX_BATCH_BYTES) {
-    throw new QueueError(
-      10205,
-      `the batch has ${total} bytes; at most ${MAX_BATCH_BYTES} bytes are allowed in one batch`,
-    );
-  }
-  return { types, lengths, delaySeconds, bodies: joined(bodies, total) };
+  if (total <= maxBytes) return total;
+  throw new QueueError(10205, `the batch has ${total} bytes; at most ${maxBytes} bytes are allowed in one batch`);
 }
 
 function joined(bodies: readonly Uint8Array[], total: number): Uint8Array {

@@ -9,9 +9,11 @@ export class Database {
     this.#sql = sql;
   }
 
-  /** Runs a statement that changes something. */
-  run(statement: string, ...values: Value[]): void {
-    this.rowsWritten += this.#sql.exec(statement, ...values).rowsWritten;
+  /** Runs a statement that changes something. Answers how many rows it wrote. */
+  run(statement: string, ...values: Value[]): number {
+    const { rowsWritten } = this.#sql.exec(statement, ...values);
+    this.rowsWritten += rowsWritten;
+    return rowsWritten;
   }
 
   /** The rows of a query, one at a time: whoever has had enough stops. Nothing may be written meanwhile. */

@@ -33,6 +33,8 @@ const COLUMNS = "due, number, count, bytes, head, bodies";
 export class DelayedMessages {
   readonly #db: Database;
   readonly totals: DelayedTotals;
+  /** Hears of a row that is about to be removed, while somebody wants to know; null = of all. */
+  leaving: ((row: { due: number; number: number } | null) => void) | null = null;
   /** Both: undefined = has to be asked for. */
   #nextDue: number | null | undefined;
   #oldestSentAt: number | null | undefined;
@@ -73,18 +75,19 @@ export class DelayedMessages {
   }
 
   /** Takes up to `limit` rows that are due, the earliest first. */
-  take(now: number, limit: number): Entry[] {
+  take(now: number, limit: number): { number: number; entry: Entry }[] {
     if ((this.nextDue ?? Infinity) > now) return [];
     const query = `SELECT ${COLUMNS} FROM delayed WHERE due <= ? ORDER BY due, number LIMIT ?`;
     const rows = this.#db.all<DelayedRow>(query, now, limit);
     return rows.map((row) => {
       this.#remove(row);
       const entry = entryOf(row);
-      return { ...entry, sentAt: Math.min(...[entry.head.sentAt].flat()) };
+      return { number: row.number, entry: { ...entry, sentAt: Math.min(...[entry.head.sentAt].flat()) } };
     });
   }
 
   #remove({ due, number, count, bytes }: DelayedRow): void {
+    this.leaving?.({ due, number });
     this.#db.run("DELETE FROM delayed WHERE due = ? AND number = ?", due, number);
     this.totals.count -= count;
     this.totals.bytes -= bytes;
@@ -118,6 +121,7 @@ export class DelayedMessages {
   }
 
   clear(): void {
+    this.leaving?.(null);
     if (this.totals.count > 0) this.#db.run("DELETE FROM delayed");
     this.totals.count = 0;
     this.totals.bytes = 0;

@@ -46,6 +46,8 @@ const KEEP_BYTES = 1024 * 1024;
 export class Log {
   readonly #db: Database;
   tail: Mark;
+  /** Hears of rows that are about to be removed, while somebody wants to know. */
+  leaving: ((span: RowSpan) => void) | null = null;
   /** Purged messages whose row is still there. */
   #holes: number;
   #kept: { row: LogRow; entry: Entry } | null = null;
@@ -162,6 +164,7 @@ export class Log {
   }
 
   #removeSpan({ from, to }: RowSpan): void {
+    this.leaving?.({ from, to });
     const kept = this.#kept?.row.seq ?? -1;
     if (kept >= from && kept < to) this.#kept = null;
     if (to - from === 1) this.#db.run("DELETE FROM log WHERE seq = ?", from);
@@ -175,6 +178,7 @@ export class Log {
 
   /** Removes everything. The numbers go on. */
   clear(): void {
+    this.leaving?.({ from: 0, to: this.tail.seq });
     this.#db.run("DELETE FROM log");
     this.#db.run("DELETE FROM holes");
     this.#holes = 0;

@@ -78,6 +78,14 @@ export interface DeadLetter {
   message: StoredMessage;
 }
 
+/** A message as it stood when a moment began. */
+export interface EjectedMessage extends StoredMessage {
+  /** When it was due; null = it was ready, or out. */
+  dueAt: number | null;
+  /** Names the message for a purge. */
+  ref: string;
+}
+
 /** A message that was in another broker, or in this one before. */
 export interface ImportedMessage {
   /** Its place in the line of its source, as with a dead letter. */

@@ -13,9 +13,11 @@ import type {
 import { applyConfig } from "./consumers.ts";
 import type { Cursor, Delivery, Flight } from "./cursor.ts";
 import type { Database } from "./database.ts";
+import type { EjectCursor } from "./eject-cursor.ts";
 import { entriesOf, entriesOfMessages, type Entry } from "./entry.ts";
 import { expire, expiryOf } from "./expiry.ts";
 import { dropLetters, lettersArrived, lettersOf } from "./give-up.ts";
+import type { EjectedPage } from "./moment.ts";
 import { pull, settle } from "./pull.ts";
 import { purgeAll, purgeOne } from "./purge.ts";
 import { finish, handOver, handOverInserted, nextHandOver, receiverOf, type Verdict } from "./push.ts";
@@ -105,6 +107,7 @@ export class Partition {
 
   /** Batches that go out now. `mayStart` is asked before each of them. */
   handOver(now: number, mayStart: () => boolean): Delivery[] {
+    this.#store.moments.expire(now);
     this.#expire(now);
     const leaving = this.#leaving;
     this.#leaving = [];
@@ -217,6 +220,18 @@ export class Partition {
   /** Up to `limit` messages that became ready from a place on; null = the end. */
   peekFrom(now: number, limit: number, from: number | null): PeekedRun {
     return peekFrom(this.#store, this.#name, now, limit, from);
+  }
+
+  /** Begins a moment that {@link ejectPage} reads: everything that is here now. null = there are too many. */
+  eject(ejectId: string, now: number): { count: number; cursor: EjectCursor } | null {
+    this.#store.moments.expire(now);
+    return this.#store.moments.begin(ejectId, now);
+  }
+
+  /** The messages of a moment from a cursor on; null = it was lost, and there are too many others. */
+  ejectPage(cursor: EjectCursor, maxBytes: number, now: number): EjectedPage | null {
+    this.#store.moments.expire(now);
+    return this.#store.moments.page(this.#name, cursor, maxBytes, now);
   }
 
   /** Answers how many messages went. */

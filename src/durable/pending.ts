@@ -49,6 +49,11 @@ export class PendingMessages {
     return this.#totals.get(cursor) ?? NOTHING;
   }
 
+  /** Rows: a message counts once for each cursor that has it pending. */
+  get count(): number {
+    return Array.from(this.#totals.values()).reduce((sum, { count }) => sum + count, 0);
+  }
+
   get isEmpty(): boolean {
     return this.#totals.size === 0;
   }
@@ -132,6 +137,23 @@ export class PendingMessages {
   within({ from, to }: RowSpan): Pending[] {
     if (this.isEmpty) return [];
     return this.#db.all<Pending>(`SELECT ${COLUMNS} FROM pending WHERE seq >= ? AND seq < ? ORDER BY seq`, from, to);
+  }
+
+  /** The same, message by message in their order. Nothing may be written meanwhile. */
+  *bySeq({ from, to }: RowSpan): Generator<[seq: number, pending: Pending[]]> {
+    if (this.isEmpty) return;
+    const query = `SELECT ${COLUMNS} FROM pending WHERE seq >= ? AND seq < ? ORDER BY seq`;
+    let same: Pending[] = [];
+    for (const one of this.#db.rows<Pending>(query, from, to)) {
+      const seq = same[0]?.seq;
+      if (seq !== undefined && seq !== one.seq) {
+        yield [seq, same];
+        same = [];
+      }
+      same.push(one);
+    }
+    const last = same[0]?.seq;
+    if (last !== undefined) yield [last, same];
   }
 
   hasAny({ from, to }: RowSpan): boolean {

@@ -1,3 +1,4 @@
+import type { Logged } from "./log.ts";
 import { dissolveHeld } from "./push.ts";
 import { parseRef } from "./refs.ts";
 import type { Store } from "./store.ts";
@@ -27,12 +28,27 @@ export function purgeOne(store: Store, ref: string, now: number): boolean {
   if (found === null) return false;
   const { seq, id } = found;
   if (seq < 0) {
-    const wasThere = store.delayed.purge(-seq, id);
-    if (wasThere) noteDropped(store, 1);
-    return wasThere;
+    if (!store.delayed.purge(-seq, id)) return purgePromoted(store, -seq, id, now);
+    noteDropped(store, 1);
+    return true;
   }
   const logged = store.log.at(seq);
-  if (logged?.message.id !== id) return false;
+  return logged?.message.id === id && purgeLogged(store, logged, now);
+}
+
+/** A message that was delayed when an eject named it may have become ready since. */
+function purgePromoted(store: Store, number: number, id: string, now: number): boolean {
+  const row = store.moments.promoted(number);
+  if (row === undefined) return false;
+  for (let seq = row.from; seq < row.to; seq++) {
+    const logged = store.log.at(seq);
+    if (logged?.message.id === id) return purgeLogged(store, logged, now);
+  }
+  return false;
+}
+
+function purgeLogged(store: Store, logged: Logged, now: number): boolean {
+  const { seq } = logged;
   for (const cursor of store.cursors.values()) dissolveHeld(store, cursor, now);
   const pending = store.pending.within({ from: seq, to: seq + 1 });
   const isFlying = store.forgetFlying(seq);

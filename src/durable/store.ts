@@ -3,6 +3,7 @@ import { Cursor, type Flight, type FlightEntry } from "./cursor.ts";
 import type { Database } from "./database.ts";
 import { DelayedMessages } from "./delayed.ts";
 import { Log, type Mark, type RowSpan } from "./log.ts";
+import { Moments } from "./moments.ts";
 import { PendingMessages, WAITS } from "./pending.ts";
 import { cursorOf, cursorState, messagesOfRuns, readState, writeState, type Counters, type Run } from "./state.ts";
 
@@ -19,6 +20,7 @@ export class Store {
   readonly log: Log;
   readonly pending: PendingMessages;
   readonly delayed: DelayedMessages;
+  readonly moments: Moments;
   readonly cursors: Map<number, Cursor>;
   readonly counters: Counters;
   readonly effects: Effects;
@@ -43,6 +45,7 @@ export class Store {
     this.log = new Log(db, { seq: furthest.seq, bytes: furthest.bytes });
     this.pending = new PendingMessages(db);
     this.delayed = new DelayedMessages(db, state.delayed);
+    this.moments = new Moments(this);
     for (const { number, out, held } of state.cursors) {
       const cursor = this.cursors.get(number);
       if (cursor === undefined) continue;

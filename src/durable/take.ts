@@ -20,8 +20,8 @@ export interface Taken {
 
 /** Moves delayed messages that are due to the end of the log. */
 export function promote(store: Store, now: number): void {
-  for (const entry of store.delayed.take(now, PROMOTED_ROWS)) {
-    store.log.append(entry, now, null);
+  for (const { number, entry } of store.delayed.take(now, PROMOTED_ROWS)) {
+    store.moments.notePromoted(number, store.log.append(entry, now, null));
     store.touch();
   }
 }

@@ -125,11 +125,7 @@ function* logged(
   now: number,
   from: number,
 ): Generator<{ seq: number; peeked: PeekedMessage }> {
-  const flying = new Map<number, number>();
-  for (const cursor of store.cursors.values()) {
-    for (const { entries } of cursor.flights) for (const { seq, attempts } of entries) flying.set(seq, attempts);
-    for (const { entries } of cursor.held) for (const { seq, attempts } of entries) flying.set(seq, -attempts);
-  }
+  const flying = flyingOf(store);
   const { seq: behind } = store.behind;
   const pending = new Map<number, Pending[]>();
   let row: RowSpan | null = null;
@@ -148,6 +144,16 @@ function* logged(
   }
 }
 
+/** The attempts of what is out, negative for a held batch. */
+export function flyingOf(store: Store): Map<number, number> {
+  const flying = new Map<number, number>();
+  for (const cursor of store.cursors.values()) {
+    for (const { entries } of cursor.flights) for (const { seq, attempts } of entries) flying.set(seq, attempts);
+    for (const { entries } of cursor.held) for (const { seq, attempts } of entries) flying.set(seq, -attempts);
+  }
+  return flying;
+}
+
 interface View {
   state: MessageState;
   dueAt: number | null;
@@ -158,7 +164,7 @@ interface View {
  * How a message of the log stands, for whom it stands best; null = it is settled. `out` is negative for a held batch;
  * `before` are deliveries before it was imported.
  */
-function viewOf(
+export function viewOf(
   pending: readonly Pending[],
   out: number | undefined,
   isAhead: boolean,

@@ -1,11 +1,13 @@
 import { DurableObject } from "cloudflare:workers";
 import messages from "../../migrations/durable-queue/0001_messages.sql";
+import moments from "../../migrations/durable-queue/0002_moments.sql";
 import { CALLS_PER_EVENT, readConfig, type Config, type Env } from "../config.ts";
 import type { QueueConfig } from "../contract/queue-config.ts";
 import { isQueueRefusal, refuseQueue, type QueueRefusal } from "../contract/queue-errors.ts";
 import { CallBudget } from "../delivery/call-budget.ts";
 import type { Cursor } from "../durable/cursor.ts";
 import { Database } from "../durable/database.ts";
+import type { EjectCursor } from "../durable/eject-cursor.ts";
 import type {
   Backlog,
   BacklogDetail,
@@ -17,6 +19,8 @@ import type {
   Settlement,
   SettleOutcome,
 } from "../durable/message.ts";
+import type { EjectedPage } from "../durable/moment.ts";
+import { MAX_MOMENTS } from "../durable/moments.ts";
 import { Partition } from "../durable/partition.ts";
 import type { PeekedRun } from "../durable/views.ts";
 import { DeadLetters } from "./dead-letters.ts";
@@ -25,7 +29,7 @@ import { migrate } from "./migrate.ts";
 import { NO_BACKLOG, statusOf } from "./partition-status.ts";
 import { PullWaiters } from "./pull-waiters.ts";
 import { pullerOf } from "./puller.ts";
-import type { DurableQueueMethods, PartitionStatus } from "./queue-protocol.ts";
+import type { BegunMoment, DurableQueueMethods, PartitionStatus } from "./queue-protocol.ts";
 import { remoteDeclarations, remoteDurableQueue } from "./remote.ts";
 import { SendGate } from "./send-gate.ts";
 import { readStoredConfig, storeConfig } from "./stored-config.ts";
@@ -84,7 +88,7 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
   }
 
   #start(config: QueueConfig): Partition {
-    migrate(this.ctx.storage, [messages]);
+    migrate(this.ctx.storage, [messages, moments]);
     const effects = {
       log: (event: string, details: Record<string, unknown>) =>
         console.log({ event, queue: config.name, partition: this.#name, ...details }),
@@ -298,6 +302,20 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
   async peekFrom(limit: number, from: number | null): Promise<PeekedRun> {
     await this.#open();
     return this.#turn((partition, now) => partition.peekFrom(now, limit, from)) ?? { messages: [], next: 0 };
+  }
+
+  async eject(ejectId: string): Promise<BegunMoment | QueueRefusal> {
+    if ((await this.#open()) === null) return unknownQueue(this.#queueId);
+    return this.#turn((partition, now) => partition.eject(ejectId, now)) ?? this.#tooManyMoments();
+  }
+
+  async ejectPage(cursor: EjectCursor, maxBytes: number): Promise<EjectedPage | QueueRefusal> {
+    if ((await this.#open()) === null) return unknownQueue(this.#queueId);
+    return this.#turn((partition, now) => partition.ejectPage(cursor, maxBytes, now)) ?? this.#tooManyMoments();
+  }
+
+  #tooManyMoments(): QueueRefusal {
+    return refuseQueue(10250, `the partition ${this.#name} is being ejected ${MAX_MOMENTS} times already; try later`);
   }
 
   async purgeRefs(refs: string[]): Promise<string[]> {

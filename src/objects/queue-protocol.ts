@@ -1,3 +1,5 @@
+import type { EjectCursor } from "../durable/eject-cursor.ts";
+import type { EjectedPage } from "../durable/moment.ts";
 import type { PeekedRun } from "../durable/views.ts";
 import type { QueueConfig } from "../contract/queue-config.ts";
 import type { QueueRefusal } from "../contract/queue-errors.ts";
@@ -45,6 +47,12 @@ export interface PartitionStatus extends BacklogDetail {
   sent: number;
 }
 
+/** Everything that one partition held at one time. */
+export interface BegunMoment {
+  count: number;
+  cursor: EjectCursor;
+}
+
 /**
  * The methods of a durable queue's object, one object for each (queue, partition), named by {@link queueObjectName}. An
  * object that knows no configuration yet asks Declarations (`openPartition`) before its first answer, which also records
@@ -83,6 +91,10 @@ export interface DurableQueueMethods {
   peek(limit: number): Promise<PeekedMessage[]>;
   /** The same of what became ready from the place `from` on, and the place after it; null = the end. */
   peekFrom(limit: number, from: number | null): Promise<PeekedRun>;
+  /** Begins a moment, which {@link ejectPage} reads; 10250 when too many are open. */
+  eject(ejectId: string): Promise<BegunMoment | QueueRefusal>;
+  /** Messages of a moment from a cursor on, up to a size but one at least. */
+  ejectPage(cursor: EjectCursor, maxBytes: number): Promise<EjectedPage | QueueRefusal>;
   /** Removes the messages that the refs name; answers those that name nothing here. */
   purgeRefs(refs: string[]): Promise<string[]>;
   /** Removes everything. Answers how many messages went. */

@@ -2,6 +2,8 @@ import * as z from "zod/mini";
 import { MAX_DELAY_SECONDS } from "../contract/queue-limits.ts";
 import {
   ackBody,
+  ejectBody,
+  ejectPageBody,
   importBody,
   message,
   peekBody,
@@ -11,7 +13,7 @@ import {
   pushBody,
 } from "../contract/queue-requests.ts";
 import { count, described, type Operation } from "./operation.ts";
-import { answered, metrics, peeked, pulled } from "./queue-answers.ts";
+import { answered, begunEject, ejectedPage, metrics, peeked, pulled } from "./queue-answers.ts";
 import { inQueue, OF_QUEUE } from "./queues.ts";
 
 // These fields are checked where messages are packed, which service bindings go through as well.
@@ -83,12 +85,35 @@ export const messageOperations: Record<string, Operation> = {
     answers: answered(z.object({ errors: z.array(z.object({ message: z.string() })), warnings })),
     errors: [...OF_QUEUE, 10207, 10400],
   },
+  "POST /:queue/eject": {
+    id: "beginEject",
+    tag: "messages",
+    summary: "Begin to read everything that a queue holds at this moment",
+    description:
+      "What is here now is read page by page, whatever becomes of it meanwhile; a moment ends 60 s after its last page. Of one partition four can be read at once.",
+    params: inQueue,
+    body: ejectBody,
+    mayLackBody: true,
+    answers: answered(begunEject),
+    errors: [...OF_QUEUE, 10207, 10250, 10400],
+  },
+  "POST /:queue/eject/page": {
+    id: "ejectPage",
+    tag: "messages",
+    summary: "Read on in a partition from a cursor",
+    description:
+      "Messages come up to `max_bytes`, but one at least. When the moment was lost with its object, `moment` is `restarted`: what left meanwhile is missing.",
+    params: inQueue,
+    body: ejectPageBody,
+    answers: answered(ejectedPage),
+    errors: [...OF_QUEUE, 10207, 10250, 10400],
+  },
   "POST /:queue/import": {
     id: "importMessages",
     tag: "messages",
     summary: "Take messages over as they were elsewhere, deliveries included",
     description:
-      "The limits are those of a batch. A message whose `number` is not above the last one of its `source` in this partition is a repeat, and is not stored again.",
+      "Up to 100 messages, of 800,000 bytes together. A message whose `number` is not above the last one of its `source` in this partition is a repeat, and is not stored again.",
     params: inQueue,
     body: importBody,
     answers: answered(

@@ -123,17 +123,23 @@ export const metrics = named(
   }),
 );
 
-const message = {
+const plainMessage = {
   id: z.string(),
   timestamp_ms: count("when it was sent"),
   attempts: count("deliveries so far"),
   body: text("`text` as it is, every other content type in base64"),
+};
+const contentType = z.enum(["json", "text", "bytes", "v8"]);
+const origin = z.object({ source_queue: z.string(), attempts: z.number(), last_error: z.string() });
+const message = {
+  ...plainMessage,
   metadata: z.object({
-    "CF-Content-Type": z.enum(["json", "text", "bytes", "v8"]),
+    "CF-Content-Type": contentType,
     "CF-sourceMessageSource": z.enum(["waggle", "dead-letter"]),
-    origin: z.optional(z.object({ source_queue: z.string(), attempts: z.number(), last_error: z.string() })),
+    origin: z.optional(origin),
   }),
 };
+const ref = text("names the message in a purge");
 
 export const pulled = z.object({
   message_backlog_count: count("messages held, in every state"),
@@ -147,13 +153,44 @@ export const peeked = z.object({
       "PeekedMessage",
       z.object({
         ...message,
-        ref: text("names the message in a purge"),
+        ref,
         state: z.enum(["ready", "delayed", "leased"]),
         due_at: maybe,
       }),
     ),
   ),
   after: z.optional(text("where the next peek goes on")),
+});
+
+export const begunEject = z.object({
+  eject_id: z.string(),
+  taken_on: time,
+  queue,
+  partitions: z.array(
+    z.object({
+      partition: z.string(),
+      count: count("messages that there are"),
+      cursor: text("where the first page begins"),
+    }),
+  ),
+});
+
+export const ejectedPage = z.object({
+  messages: z.array(
+    named(
+      "EjectedMessage",
+      z.object({
+        ...plainMessage,
+        partition: z.string(),
+        ref,
+        content_type: contentType,
+        due_at_ms: z.nullable(count("when it was due, if it was delayed")),
+        origin: z.nullable(origin),
+      }),
+    ),
+  ),
+  cursor: z.nullable(text("where the next page begins; null = this was the last")),
+  moment: z.optional(z.literal("restarted")),
 });
 
 export const bridge = named(

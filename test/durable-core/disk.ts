@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import messages from "../../migrations/durable-queue/0001_messages.sql";
+import moments from "../../migrations/durable-queue/0002_moments.sql";
 import type { ConsumerConfig, PullConsumer, QueueConfig, WorkerConsumer } from "../../src/contract/queue-config.ts";
 import { Database } from "../../src/durable/database.ts";
 import { packMessages, type Draft } from "../../src/durable/content.ts";
@@ -15,7 +16,7 @@ export async function onDisk<T>(act: (disk: Disk) => T | Promise<T>): Promise<T>
   return runInDurableObject(stub, (_, { storage }) => act(new Disk(storage)));
 }
 
-const TABLES = ["log", "delayed", "pending", "holes", "sources", "state", "config"];
+const TABLES = ["log", "delayed", "pending", "holes", "sources", "state", "config", "kept"];
 
 export class Disk {
   readonly #storage: DurableObjectStorage;
@@ -23,6 +24,7 @@ export class Disk {
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     storage.sql.exec(messages);
+    storage.sql.exec(moments);
   }
 
   open(): Database {

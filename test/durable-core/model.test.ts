@@ -61,6 +61,18 @@ const op: fc.Arbitrary<Op> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ op: fc.constant("restart" as const) }) },
   { weight: 2, arbitrary: fc.record({ op: fc.constant("purge" as const), pick }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant("purgeAll" as const) }) },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant("eject" as const), lost }) },
+  {
+    weight: 7,
+    arbitrary: fc.record({
+      op: fc.constant("page" as const),
+      pick,
+      maxBytes: fc.constantFrom(1, 1000, 1_000_000),
+      arrives: fc.constantFrom(true, true, true, false),
+      drains: fc.constantFrom(false, false, true),
+      lost,
+    }),
+  },
   {
     weight: 3,
     arbitrary: fc.record({

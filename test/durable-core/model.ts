@@ -3,9 +3,13 @@ import type { ConsumerConfig, QueueConfig } from "../../src/contract/queue-confi
 import type { Delivery, Flight } from "../../src/durable/cursor.ts";
 import { Partition } from "../../src/durable/partition.ts";
 import type { Verdict } from "../../src/durable/push.ts";
+import type { EjectedPage } from "../../src/durable/moment.ts";
+import { MOMENT_MS } from "../../src/durable/moments.ts";
 import type { ImportedMessage, Settlement, StoredMessage } from "../../src/durable/message.ts";
 import { packMessages } from "../../src/durable/content.ts";
+import { parseRef } from "../../src/durable/refs.ts";
 import { config, DEAD_LETTERS, PULL, WORKER, type Disk } from "./disk.ts";
+import { bookedMoment, noteEnd, notePage, numberOf, type BookedMoment } from "./moment-book.ts";
 
 /** Something that happens to a partition. `lost` = the process is killed before the turn's writes reach the disk. */
 export type Op =
@@ -21,6 +25,8 @@ export type Op =
   | { op: "restart" }
   | { op: "purge"; pick: number }
   | { op: "purgeAll" }
+  | { op: "eject"; lost: boolean }
+  | { op: "page"; pick: number; maxBytes: number; arrives: boolean; drains: boolean; lost: boolean }
   | { op: "declare"; consumers: number; paused: boolean; maxRetries: number; concurrency: number; waitMs: number };
 
 /** What one consumer is owed of one message. */
@@ -44,6 +50,8 @@ interface Lease {
 
 const RETENTION_S = 1_209_600;
 const DELAYED = 5;
+/** Fewer than a partition bears. */
+const MOMENTS = 3;
 
 /** A partition and a naive book of what must be true of it, one operation at a time. */
 export class Run {
@@ -65,6 +73,7 @@ export class Run {
   /** Deliveries before the import. */
   readonly #before = new Map<number, number>();
   #consumers: ConsumerConfig[] = [];
+  #moments: BookedMoment[] = [];
 
   /** What was said to be dropped and is not in the book yet. */
   readonly #said: { id: string; consumer: string }[] = [];
@@ -112,6 +121,10 @@ export class Run {
         return this.#purge(op.pick);
       case "purgeAll":
         return this.#purgeAll();
+      case "eject":
+        return this.#eject(op.lost);
+      case "page":
+        return this.#page(op);
       case "declare":
         return this.#declare(op);
     }
@@ -137,6 +150,7 @@ export class Run {
   #restart(): void {
     for (const owed of this.#everyOwed()) if (owed.state === "out") owed.state = "waits";
     this.#flights = [];
+    for (const moment of this.#moments) moment.isLost = true;
     this.#partition = this.#open();
     this.#check();
   }
@@ -377,6 +391,51 @@ export class Run {
     this.#check();
   }
 
+  #eject(lost: boolean): void {
+    if (this.#moments.length >= MOMENTS) return;
+    const here = this.#partition.peek(this.#now, 100_000);
+    const begun: BookedMoment[] = [];
+    const done = this.#turn(() => {
+      const moment = this.#partition.eject(crypto.randomUUID(), this.#now);
+      if (moment === null) throw new Error("there are too many moments");
+      begun.push(bookedMoment(moment, here, this.#now));
+    }, lost);
+    if (done) this.#moments.push(...begun);
+  }
+
+  #page({ pick, maxBytes, arrives, drains, lost }: Extract<Op, { op: "page" }>): void {
+    const moment = this.#moments[pick % Math.max(1, this.#moments.length)];
+    if (moment === undefined) return;
+    const pages: EjectedPage[] = [];
+    const done = this.#turn(() => {
+      const page = this.#partition.ejectPage(moment.cursor, maxBytes, this.#now);
+      if (page === null) throw new Error("there are too many moments");
+      pages.push(page);
+    }, lost);
+    const [page] = pages;
+    if (!done || page === undefined) return;
+    const hasMore = notePage(moment, page, arrives, this.#now);
+    if (!hasMore) {
+      noteEnd(moment, this.#partition.peek(this.#now, 100_000));
+      this.#moments.splice(this.#moments.indexOf(moment), 1);
+    }
+    if (arrives && drains) this.#drain(page);
+    this.#check();
+  }
+
+  /** What was read is removed, wherever it has gone meanwhile. */
+  #drain({ messages, isRestarted }: EjectedPage): void {
+    for (const message of messages) {
+      const number = numberOf(message);
+      const isHere = this.#held.has(number);
+      const wasPurged: boolean[] = [];
+      this.#turn(() => wasPurged.push(this.#partition.purgeOne(message.ref, this.#now)), false);
+      if (isRestarted && (parseRef(message.ref)?.seq ?? 0) < 0 && wasPurged[0] === false) continue;
+      expect(wasPurged, `message ${number} is purged`).toEqual([isHere]);
+      this.#held.delete(number);
+    }
+  }
+
   #declare({ consumers, paused, maxRetries, concurrency, waitMs }: Extract<Op, { op: "declare" }>): void {
     const all: ConsumerConfig[] = [
       { ...WORKER, deadLetter: DEAD_LETTERS, maxRetries, maxConcurrency: concurrency, maxWaitMs: waitMs },
@@ -437,15 +496,13 @@ export class Run {
       this.#letters(true, true);
     }
     expect([...this.#held], "delivered in the end").toEqual([]);
-    for (const table of ["log", "delayed", "pending", "holes"]) expect(this.#disk.rows(table), table).toBe(0);
+    this.#now += MOMENT_MS;
+    this.#hand(0, false);
+    for (const table of ["log", "delayed", "pending", "holes", "kept"]) expect(this.#disk.rows(table), table).toBe(0);
     expect(this.#partition.backlog()).toEqual({ count: 0, bytes: 0, oldestAt: null });
   }
 }
 
 function isThere(name: string, list: readonly ConsumerConfig[]): boolean {
   return list.some((one) => one.name === name);
-}
-
-function numberOf({ body }: StoredMessage): number {
-  return Number(new TextDecoder().decode(body));
 }

@@ -113,6 +113,10 @@ describe.each(["/api/v1/queues", "/client/v4/accounts/:account/queues"])("below 
     const refs = [{ ref: peeked.messages[0].ref }, { ref: "none" }];
     await ask(`POST ${mount}/:queue/messages/purge`, at({ queue }, { refs }));
     const kept = { number: 1, id: "m", content_type: "text", body: "kept", timestamp_ms: 1_700_000_000_000 };
+    const begun = await ask(`POST ${mount}/:queue/eject`, at({ queue }, {}));
+    const { cursor } = begun.partitions[0];
+    await ask(`POST ${mount}/:queue/eject/page`, at({ queue }, { cursor, max_bytes: 1 }));
+    await refuses(`POST ${mount}/:queue/eject/page`, at({ queue }, { cursor: "none" }), 10400);
     await ask(`POST ${mount}/:queue/import`, at({ queue }, { source: "file", partition: "p", messages: [kept] }));
     await ask(`GET ${mount}/:queue/metrics`, at({ queue }));
     await ask(`GET ${mount}/:queue`, at({ queue }));

@@ -1,9 +1,9 @@
 import type * as z from "zod/mini";
 import { QueueError } from "../../contract/queue-errors.ts";
-import { MAX_DELAY_SECONDS } from "../../contract/queue-limits.ts";
+import { MAX_DELAY_SECONDS, MAX_IMPORT_BYTES } from "../../contract/queue-limits.ts";
 import { importBody } from "../../contract/queue-requests.ts";
 import { decodeBase64 } from "../../durable/base64.ts";
-import { decodeBody, packMessages } from "../../durable/content.ts";
+import { checkSizes, decodeBody } from "../../durable/content.ts";
 import type { ContentType, ImportedMessage } from "../../durable/message.ts";
 import { admin } from "../rules.ts";
 import { param, readQueueBody, type QueueCall, type QueueRoute } from "./call.ts";
@@ -18,8 +18,10 @@ async function importMessages(call: QueueCall): Promise<Response> {
   const { source, partition, messages } = await readQueueBody(call.request, importBody);
   const decoded = messages.map(messageOf);
   checkOrder(decoded);
-  // The limits of a batch that is sent, whatever its content types.
-  packMessages(decoded.map(({ message }) => ({ body: message.body, contentType: "bytes" })));
+  checkSizes(
+    decoded.map(({ message }) => message.body.byteLength),
+    MAX_IMPORT_BYTES,
+  );
   const imported = await call.queues.import(param(call, "queue"), partition, source, decoded);
   return success({ imported, repeated: decoded.length - imported });
 }
@@ -35,7 +37,7 @@ function messageOf({ number, id, content_type, body, timestamp_ms, due_at_ms, at
     message: {
       id,
       sentAt: timestamp_ms,
-      attempts,
+      attempts: attempts ?? 0,
       type: content_type,
       body: storedBody(content_type, body),
       origin:

@@ -2,6 +2,7 @@ import type { RouteTable } from "../routes.ts";
 import { bridgeRoutes } from "./bridges.ts";
 import { mounted, type QueueRoute } from "./call.ts";
 import { consumerRoutes } from "./consumers.ts";
+import { ejectRoutes } from "./ejects.ts";
 import { queueFailure } from "./envelope.ts";
 import { importRoutes } from "./imports.ts";
 import { manifestRoutes } from "./manifests.ts";
@@ -9,7 +10,13 @@ import { messageRoutes } from "./messages.ts";
 import { queueTableRoutes } from "./queues.ts";
 import { tokenRoutes } from "./tokens.ts";
 
-const QUEUES: QueueRoute[] = [...messageRoutes, ...importRoutes, ...queueTableRoutes, ...consumerRoutes];
+const QUEUES: QueueRoute[] = [
+  ...messageRoutes,
+  ...ejectRoutes,
+  ...importRoutes,
+  ...queueTableRoutes,
+  ...consumerRoutes,
+];
 
 /**
  * The routes of durable queues, sections 3 and 4 of their contract. Queues stand at a path of their own and where

@@ -1,7 +1,7 @@
 import { QueueError } from "../../contract/queue-errors.ts";
 import { decodeBase64, encodeBase64 } from "../../durable/base64.ts";
 import { decodeBody, type Draft } from "../../durable/content.ts";
-import type { StoredMessage } from "../../durable/message.ts";
+import type { ContentType, Origin, StoredMessage } from "../../durable/message.ts";
 
 /** How messages travel in JSON. */
 
@@ -31,19 +31,26 @@ function binary(type: "bytes" | "v8", body: unknown): unknown {
 
 const decoder = new TextDecoder();
 
-/** A message as a client gets it: `text` as it is, everything else in base64. */
+/** A body as a client gets it: `text` as it is, everything else in base64. */
+export function wireBody(type: ContentType, body: Uint8Array): string {
+  return type === "text" ? decoder.decode(body) : encodeBase64(body);
+}
+
+export function originShape({ queue, attempts, error }: Origin) {
+  return { source_queue: queue, attempts, last_error: error };
+}
+
+/** A message as a client gets it. */
 export function messageShape({ id, sentAt, attempts, type, body, origin }: StoredMessage) {
   return {
     id,
     timestamp_ms: sentAt,
     attempts,
-    body: type === "text" ? decoder.decode(body) : encodeBase64(body),
+    body: wireBody(type, body),
     metadata: {
       "CF-Content-Type": type,
       "CF-sourceMessageSource": origin === null ? "waggle" : "dead-letter",
-      ...(origin === null
-        ? {}
-        : { origin: { source_queue: origin.queue, attempts: origin.attempts, last_error: origin.error } }),
+      ...(origin === null ? {} : { origin: originShape(origin) }),
     },
   };
 }
