@@ -1,4 +1,4 @@
-import { fill, h, setAttribute, setText } from "./dom.js";
+import { fill, h, setAttribute, setFigure, setText } from "./dom.js";
 import { count, rate } from "./format.js";
 import { Sparkline } from "./sparkline.js";
 
@@ -66,7 +66,7 @@ export function rateCell(studio, historyOf, which) {
     element,
     /** @param {T} queue */
     update(queue) {
-      setText(element, rate(historyOf(queue).ratesAt(studio.now)[which]));
+      setFigure(element, rate(historyOf(queue).ratesAt(studio.now)[which]));
     },
   };
 }

@@ -18,11 +18,14 @@ export class Charts {
     h("figure", {}, this.#depthNow, this.#depth.element),
     h("figure", {}, this.#ratesNow, this.#rates.element),
   );
+  #held = h("span", { class: "depth" });
+  #range = h("span");
   #came = h("span", { class: "came" });
   #left = h("span", { class: "left" });
 
   constructor() {
-    this.#ratesNow.append(this.#came, " ", this.#left, h("span", { class: "quiet", textContent: " last 2 minutes" }));
+    this.#depthNow.append(this.#held, this.#range);
+    this.#ratesNow.append(this.#came, " ", this.#left, " in the last 2 minutes");
   }
 
   /**
@@ -33,7 +36,8 @@ export class Charts {
     const depths = history.depths(now);
     const values = depths.map(({ value }) => value);
     const [least, most] = [Math.min(...values), Math.max(...values)].map(count);
-    setText(this.#depthNow, `Depth ${least} to ${most} in the last 2 minutes`);
+    setText(this.#held, `depth ${count(values.at(-1) ?? 0)}`);
+    setText(this.#range, ` ${least} to ${most} in the last 2 minutes`);
     this.#depth.update(now, [depths], `Depth between ${least} and ${most}`);
     const { came, left } = history.ratesAt(now);
     setText(this.#came, `in ${rate(came)}`);

@@ -42,6 +42,20 @@ export function setText(element, text) {
   if (element.textContent !== String(text)) element.textContent = String(text);
 }
 
+/** How nothing is written. */
+const NOTHING = /^(–|0( B|\/s)?)$/;
+
+/**
+ * Sets a figure; one of nothing steps back behind the others.
+ *
+ * @param {Element} element
+ * @param {string | number} text
+ */
+export function setFigure(element, text) {
+  setText(element, text);
+  element.classList.toggle("nothing", NOTHING.test(String(text)));
+}
+
 /**
  * @param {Element} element
  * @param {...Child} children

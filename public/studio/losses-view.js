@@ -65,7 +65,7 @@ export class LossesView {
         "section",
         {},
         h("h2", { textContent: "Ephemeral queues" }),
-        h("p", { class: "quiet about", textContent: "Since the owners started." }),
+        h("p", { class: "quiet about", textContent: "Since each queue came into being." }),
         this.#ephemeral.element,
       ),
       h("section", {}, h("h2", { textContent: "Owners of ephemeral queues" }), this.#problem, this.#owners.element),

@@ -1,4 +1,4 @@
-import { h, KeyedList, setText } from "./dom.js";
+import { h, KeyedList, setFigure } from "./dom.js";
 
 /**
  * @template T
@@ -72,7 +72,7 @@ function rowOf(columns) {
     } else if (text !== undefined) {
       const value = h("span");
       cell.append(value);
-      updates.push((item) => setText(value, text(item)));
+      updates.push((item) => setFigure(value, text(item)));
     }
   }
   return {

@@ -22,13 +22,16 @@ it("npm start hands its options on to wrangler dev", async () => {
   ]);
 });
 
-it("what machines read is served beside the routes, which answer as before", async () => {
+it("the Studio and what machines read are served beside the routes, which answer as before", async () => {
   dev = await Dev.npm(".");
   const { url } = dev;
   const described = await fetch(`${url}/openapi.json`);
   expect(described.headers.get("content-type")).toContain("application/json");
   expect(await described.json()).toMatchObject({ openapi: "3.1.1", info: { title: "Waggle" } });
   expect(await (await fetch(`${url}/llms.txt`)).text()).toMatch(/^# Waggle\n\n> /);
+  const studio = await fetch(`${url}/studio`);
+  expect([studio.url, await studio.text()]).toEqual([`${url}/studio/`, expect.stringContaining("Waggle Studio")]);
+  expect((await fetch(`${url}/studio/main.js`)).headers.get("content-type")).toContain("text/javascript");
   const missing = await fetch(`${url}/api/v1/nothing`);
   expect([missing.status, await missing.json()]).toMatchObject([404, { code: "not_found" }]);
 });

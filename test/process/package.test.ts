@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
@@ -142,13 +142,21 @@ it("has nothing that publint finds fault with", { timeout: PATIENCE_MS }, async 
   expect(messages).toEqual([]);
 });
 
-it("holds what machines read of the broker, for those who deploy it from here", async () => {
+it("holds what is served beside the routes, for those who deploy it from here", async () => {
   const shipped = join(project, "node_modules", "waggle-mq", "public");
-  expect((await readdir(shipped)).toSorted()).toEqual(["llms.txt", "openapi.json"]);
-  for (const name of await readdir(shipped)) {
-    expect(await readFile(join(shipped, name), "utf8")).toBe(await readFile(join(ROOT, "public", name), "utf8"));
+  const files = await filesOf(shipped);
+  expect(files).toEqual(await filesOf(join(ROOT, "public")));
+  expect(files).toEqual(expect.arrayContaining(["llms.txt", "openapi.json", join("studio", "index.html")]));
+  for (const file of files) {
+    expect(await readFile(join(shipped, file), "utf8")).toBe(await readFile(join(ROOT, "public", file), "utf8"));
   }
 });
+
+async function filesOf(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return files.map(({ parentPath, name }) => relative(folder, join(parentPath, name))).toSorted();
+}
 
 it.each([
   ["node16", "node16"],

@@ -3,19 +3,31 @@ import { createRequire } from "node:module";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import type { AxeResults } from "axe-core";
 import { expect } from "vitest";
+import { complaints } from "./browser.ts";
 
 const axeFile = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
 export const WIDE = { width: 1440, height: 900 };
 export const NARROW = { width: 390, height: 844 };
 
-/** A window on the Studio; of its own, so that no token is shared. */
-export async function openStudio(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Page> {
-  // What looks for faults is a script that the page's policy would keep out.
-  const context = await browser.newContext({ viewport: WIDE, bypassCSP: true, ...options });
+interface Opened {
+  page: Page;
+  /** What it has complained of so far. */
+  problems: string[];
+}
+
+/** A window on the Studio, in a browser of its own, with a token if there is one. */
+export async function openStudio(
+  browser: Browser,
+  url: string,
+  { token = null, ...options }: BrowserContextOptions & { token?: string | null } = {},
+): Promise<Opened> {
+  const context = await browser.newContext({ viewport: WIDE, ...options });
+  if (token !== null) await context.addInitScript(`sessionStorage.setItem("waggle-token", ${JSON.stringify(token)})`);
   const page = await context.newPage();
+  const problems = complaints(page);
   await page.goto(url);
-  return page;
+  return { page, problems };
 }
 
 /** Fails with what keeps somebody from using the page as it stands, as far as axe can tell. */

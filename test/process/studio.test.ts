@@ -5,7 +5,7 @@ import { parseKeys } from "../../src/auth/keys.ts";
 import { mintToken } from "../../src/auth/mint.ts";
 import type { Claims } from "../../src/contract/rights.ts";
 import { KEYS } from "../auth/keys.ts";
-import { complaints, launch } from "./browser.ts";
+import { launch } from "./browser.ts";
 import { Served } from "./serve-support.ts";
 import { expectAccessible, expectNoSidewaysScroll, NARROW, openStudio, WIDE } from "./studio-support.ts";
 
@@ -52,13 +52,15 @@ function send(queue: string, body: unknown, more: object = {}) {
   return api("POST", `queues/${queue}/messages`, { body, ...more });
 }
 
+function pushOne() {
+  return api("POST", "ephemeral/push", { queue: "presence", messages: [{ payload: 1 }] });
+}
+
 /** The Studio with a good token, at a view of it. */
-async function enter(view = "", options = {}): Promise<Page> {
-  const page = await openStudio(browser, `${served.url}/studio`, options);
-  await giveToken(page, admin);
-  await page.locator("#status", { hasText: /^live$/ }).waitFor();
-  if (view !== "") await page.goto(`${served.url}/studio/#/${view}`);
-  return page;
+async function enter(view = "", options = {}) {
+  const opened = await openStudio(browser, `${served.url}/studio/#/${view}`, { token: admin, ...options });
+  await opened.page.locator("#status", { hasText: /^live$/ }).waitFor();
+  return opened;
 }
 
 async function giveToken(page: Page, token: string): Promise<void> {
@@ -83,7 +85,7 @@ function fact(page: Page, name: string) {
 }
 
 it("asks for a token, and says in the broker's words what is wrong with one", async () => {
-  const page = await openStudio(browser, `${served.url}/studio`);
+  const { page } = await openStudio(browser, `${served.url}/studio`);
   await giveToken(page, "garbage");
   const problem = page.getByRole("dialog").getByRole("alert");
   await problem.getByText("cannot be read").waitFor();
@@ -102,27 +104,31 @@ it("asks for a token, and says in the broker's words what is wrong with one", as
 });
 
 it("shows a change of depth within 2 s, without a reload", async () => {
-  const page = await enter();
-  const problems = complaints(page);
-  await api("POST", "ephemeral/push", { queue: "presence", messages: [{ payload: 1 }] });
-  await row(page, "presence").waitFor();
-  // The broker looks once a second, and the page asks again within one.
+  await pushOne();
+  const { page, problems } = await enter();
   for (const [queue, change] of [
     ["orders", () => send("orders", { item: "book" })],
-    ["presence", () => api("POST", "ephemeral/push", { queue: "presence", messages: [{ payload: 2 }] })],
+    ["presence", pushOne],
   ] as const) {
-    const before = Number(await depth(page, queue).textContent());
-    await change();
-    await depth(page, queue)
-      .getByText(String(before + 1), { exact: true })
-      .waitFor({ timeout: 2000 });
+    const tookMs: number[] = [];
+    await row(page, queue).waitFor();
+    for (let i = 0; i < 5; i++) {
+      const before = Number(await depth(page, queue).textContent());
+      await change();
+      const changedAt = Date.now();
+      await depth(page, queue)
+        .getByText(String(before + 1), { exact: true })
+        .waitFor();
+      tookMs.push(Date.now() - changedAt);
+    }
+    // A machine that is busy with something else may take longer for some of them.
+    expect(tookMs.toSorted((a, b) => a - b)[2], tookMs.join(", ")).toBeLessThan(2000);
   }
   expect(problems).toEqual([]);
 });
 
 it("sends and peeks what was sent", async () => {
-  const page = await enter("durable/orders");
-  const problems = complaints(page);
+  const { page, problems } = await enter("durable/orders");
   await api("POST", "queues/orders/purge", { delete_messages_permanently: true });
   await page.getByRole("button", { name: "Send" }).click();
   const dialog = page.getByRole("dialog");
@@ -149,7 +155,7 @@ it("sends and peeks what was sent", async () => {
 
 it("purges only when the name was typed, and by the keyboard alone", async () => {
   await send("orders", "going");
-  const page = await enter("durable/orders");
+  const { page } = await enter("durable/orders");
   const opener = page.getByRole("button", { name: "Purge" });
   await opener.focus();
   await page.keyboard.press("Enter");
@@ -175,7 +181,7 @@ async function backlogOf(queue: string): Promise<number> {
 }
 
 it("pauses and resumes", async () => {
-  const page = await enter("durable/orders");
+  const { page } = await enter("durable/orders");
   for (const [verb, state] of [
     ["Pause", true],
     ["Resume", false],
@@ -192,7 +198,7 @@ it("pauses and resumes", async () => {
 });
 
 it("shows why deliveries fail, and replays dead letters to where they come from", async () => {
-  const page = await enter("durable/mails");
+  const { page } = await enter("durable/mails");
   await send("mails", { to: "ada" });
   await page.locator(".problem", { hasText: "the mail server is away" }).waitFor();
   await page.goto(`${served.url}/studio/#/durable/mails-dead`);
@@ -211,7 +217,7 @@ it("shows why deliveries fail, and replays dead letters to where they come from"
 
 it("pushes to an ephemeral queue and resets it when its name was typed", async () => {
   await api("POST", "ephemeral/push", { queue: "room/7 ü", partition: "p", messages: [{ payload: 1 }] });
-  const page = await enter();
+  const { page } = await enter();
   await row(page, "room/7 ü").getByRole("link").click();
   await page.getByRole("button", { name: "Push" }).click();
   await page.getByLabel("Payload").fill('{"typing":true}');
@@ -232,15 +238,25 @@ it.each([
   ["light", NARROW],
   ["dark", NARROW],
 ] as const)("is accessible and never scrolls sideways, %s at %o", async (colorScheme, viewport) => {
-  await api("POST", "ephemeral/push", { queue: "presence", messages: [{ payload: 1 }] });
-  await send(`orders`, { item: "book" });
-  const page = await enter("", { colorScheme, viewport });
-  const problems = complaints(page);
+  await pushOne();
+  await send("orders", { item: "book" });
+  const { page, problems } = await enter("", { colorScheme, viewport });
   for (const view of VIEWS) {
     await page.goto(`${served.url}/studio/#/${view}`);
     await page.locator("main section").first().waitFor();
     await expectAccessible(page);
     await expectNoSidewaysScroll(page);
+  }
+  await page.goto(`${served.url}/studio/#/durable/orders`);
+  await page.getByRole("button", { name: "Peek" }).click();
+  await page.locator("pre").first().waitFor();
+  await expectAccessible(page);
+  await expectNoSidewaysScroll(page);
+  for (const verb of ["Send", "Purge"]) {
+    await page.getByRole("button", { name: verb }).click();
+    await page.getByRole("dialog").waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press("Escape");
   }
   expect(problems).toEqual([]);
 });
