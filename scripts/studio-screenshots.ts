@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { launch } from "../test/process/browser.ts";
 import { Served } from "../test/process/serve-support.ts";
-import { NARROW, openStudio } from "../test/process/studio-support.ts";
+import { NARROW, openStudio, WIDE } from "../test/process/studio-support.ts";
 
 /** Takes the pictures of the README: a broker of its own, two minutes of traffic, two windows. */
 
@@ -36,7 +36,10 @@ try {
     queue: "presence",
     options: { maxLength: 200, policy: "dropOldest" },
   });
-  const { page: wide } = await openStudio(browser, `${served.url}/studio`, { colorScheme: "light" });
+  const { page: wide } = await openStudio(browser, `${served.url}/studio`, {
+    viewport: { ...WIDE, height: 600 },
+    colorScheme: "light",
+  });
   const { page: narrow } = await openStudio(browser, `${served.url}/studio/#/durable/orders`, {
     viewport: NARROW,
     colorScheme: "dark",

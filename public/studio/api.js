@@ -5,9 +5,10 @@ export class ApiError extends Error {
   /**
    * @param {number} status
    * @param {string} message
+   * @param {ErrorOptions} [options]
    */
-  constructor(status, message) {
-    super(message);
+  constructor(status, message, options) {
+    super(message, options);
     this.name = "ApiError";
     this.status = status;
   }
@@ -70,7 +71,7 @@ export async function call(method, at, body, signal) {
  */
 export async function textOf(method, at, body, signal) {
   const known = token.get();
-  const response = await fetch(at, {
+  const response = await reached(at, {
     method,
     headers: { "content-type": "application/json", ...(known === null ? {} : { authorization: `Bearer ${known}` }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -79,6 +80,19 @@ export async function textOf(method, at, body, signal) {
   const text = await response.text();
   if (!response.ok) throw new ApiError(response.status, problemIn(text) ?? `the broker answered ${response.status}`);
   return text;
+}
+
+/**
+ * @param {string} at
+ * @param {RequestInit} init
+ */
+async function reached(at, init) {
+  try {
+    return await fetch(at, init);
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new ApiError(0, "The broker cannot be reached.", { cause: error });
+  }
 }
 
 /** @param {string} text */

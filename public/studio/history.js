@@ -4,6 +4,8 @@
 export const REACH_MS = 120_000;
 /** Over how long a rate is taken. */
 const RATE_MS = 5000;
+/** The longest time between two looks while something changes. */
+const LOOK_MS = 2000;
 
 /** @typedef {{ at: number, depth: number, came: number, left: number }} Sample */
 /** @typedef {{ came: number, left: number }} Rates */
@@ -24,20 +26,42 @@ export class QueueHistory {
   }
 
   /**
-   * What came and left per second, around a time.
+   * What came and left per second in the time before.
    *
    * @param {number} at
    * @returns {Rates}
    */
   ratesAt(at) {
-    const [from, to] = [this.#at(at - RATE_MS), this.#at(at)];
-    if (from === undefined || to === undefined || to.at <= from.at) return { came: 0, left: 0 };
-    // What did not change since was not sampled.
-    const seconds = Math.max(1, (at - Math.max(from.at, at - RATE_MS)) / 1000);
-    return {
-      came: Math.max(0, to.came - from.came) / seconds,
-      left: Math.max(0, to.left - from.left) / seconds,
-    };
+    const first = this.samples[0];
+    const last = this.samples.at(-1);
+    if (first === undefined || last === undefined) return { came: 0, left: 0 };
+    // What has happened since the last look is not known yet.
+    const to = at - last.at < LOOK_MS ? Math.min(at, last.at) : at;
+    const from = Math.max(to - RATE_MS, first.at);
+    const perSecond = (/** @type {keyof Rates} */ which) =>
+      to - from < LOOK_MS / 2
+        ? 0
+        : Math.max(0, this.#countAt(to, which) - this.#countAt(from, which)) / ((to - from) / 1000);
+    return { came: perSecond("came"), left: perSecond("left") };
+  }
+
+  /**
+   * A count between two samples: a change is seen by the next look, so it has come about just before its sample.
+   *
+   * @param {number} at
+   * @param {keyof Rates} which
+   */
+  #countAt(at, which) {
+    const index = Math.max(
+      0,
+      this.samples.findLastIndex((sample) => sample.at <= at),
+    );
+    const [before, after] = [this.samples[index], this.samples[index + 1]];
+    if (before === undefined) return 0;
+    if (after === undefined) return before[which];
+    const from = Math.max(before.at, after.at - LOOK_MS);
+    const share = Math.min(1, Math.max(0, (at - from) / (after.at - from)));
+    return before[which] + share * (after[which] - before[which]);
   }
 
   /**

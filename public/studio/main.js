@@ -208,4 +208,12 @@ function element(id) {
   return found;
 }
 
-new Studio().start();
+if (top === self) new Studio().start();
+else refuseFrame();
+
+/** A page around this one could have its buttons pressed by somebody who sees something else. */
+function refuseFrame() {
+  setText(element("status"), "not started");
+  setText(element("problem"), "The Studio does not run inside of another page.");
+  element("problem").hidden = false;
+}

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
+import { CALLS_PER_EVENT, type Env } from "../../src/config.ts";
 import type { Overview } from "../../src/contract/overview.ts";
-import { addConsumer, call, freshQueue, QUEUES, result } from "./support.ts";
+import { Watch } from "../../src/overview.ts";
+import { addConsumer, call, env, freshQueue, QUEUES, result } from "./support.ts";
 
 async function look(query: Record<string, string> = {}): Promise<Overview> {
   const response = await call("GET", `/api/v1/system/overview?${new URLSearchParams(query)}`);
@@ -77,4 +79,42 @@ it("waits with a known version until something changes", async () => {
 it("answers with the known version when the wait is over", async () => {
   const { version } = await look();
   expect((await look({ after: version, waitMs: "1200" })).version).toBe(version);
+});
+
+/** A namespace that counts how often it gives an object, which is once for each call. */
+function counted<T extends object>(namespace: T, count: () => void): T {
+  return new Proxy(namespace, {
+    get(target, name) {
+      if (name === "get" || name === "getByName") count();
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+it("stops waiting before its calls pass what one event may make", async () => {
+  let calls = 0;
+  const count = () => void calls++;
+  const vars: Env = {
+    ...env,
+    PLAN: "free",
+    OWNERS: 3,
+    OWNER: counted(env.OWNER, count),
+    DECLARATIONS: counted(env.DECLARATIONS, count),
+    DURABLE_QUEUE: counted(env.DURABLE_QUEUE, count),
+  };
+  const { signal } = new AbortController();
+  const { version } = await new Watch(vars).next(null, 0, signal);
+  const callsOfLook = calls;
+  calls = 0;
+  expect((await new Watch(vars).next(version, 60_000, signal)).version).toBe(version);
+  expect(calls).toBeLessThanOrEqual(CALLS_PER_EVENT.free);
+  // It waits for as long as it can.
+  expect(calls).toBeGreaterThan(CALLS_PER_EVENT.free - callsOfLook);
+});
+
+it("does not look again for who has gone", async () => {
+  const { version } = await look();
+  const gone = AbortSignal.abort();
+  expect((await new Watch(env).next(version, 60_000, gone)).version).toBe(version);
 });

@@ -230,6 +230,23 @@ it("pushes to an ephemeral queue and resets it when its name was typed", async (
   await fact(page, "Depth").getByText("0", { exact: true }).waitFor();
 });
 
+it("says when the broker is away, and is live again when it is back", async () => {
+  const { page } = await enter("durable/orders");
+  await served.signalAll("SIGKILL");
+  await page.locator("#problem", { hasText: "cannot be reached" }).waitFor();
+  await served.start();
+  await page.locator("#status", { hasText: /^live$/ }).waitFor();
+  await page.locator("#problem").waitFor({ state: "hidden" });
+});
+
+it("does not run inside of another page", async () => {
+  const { page } = await openStudio(browser, `${served.url}/llms.txt`, { token: admin });
+  await page.evaluate("document.body.append(Object.assign(document.createElement('iframe'), { src: '/studio/' }))");
+  const frame = page.frameLocator("iframe");
+  await frame.getByText("does not run inside of another page").waitFor();
+  expect(await frame.locator("main *").count()).toBe(0);
+});
+
 const VIEWS = ["", "durable/mails", "ephemeral/presence", "losses"];
 
 it.each([
