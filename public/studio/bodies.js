@@ -27,17 +27,41 @@ export function readable(type, body) {
 }
 
 /**
- * JSON with line breaks. Numbers keep their digits: what does not come back as it was is shown as it came.
+ * JSON with line breaks; what is none as it is.
  *
  * @param {string} text
  */
 export function pretty(text) {
   try {
-    const value = JSON.parse(text);
-    return JSON.stringify(value) === text ? JSON.stringify(value, null, 2) : text;
+    return JSON.stringify(parseExactly(text), null, 2);
   } catch {
     return text;
   }
+}
+
+/**
+ * Parses JSON so that it is written again with the digits that it had: `1.0`, or a whole number of 20 digits.
+ *
+ * @param {string} text
+ */
+export function parseExactly(text) {
+  return JSON.parse(text, keepDigits);
+}
+
+/** @type {{ rawJSON?: (text: string) => unknown }} */
+const { rawJSON } = /** @type {object} */ (JSON);
+
+/**
+ * Older browsers know no `context`, and show such a number as they understand it.
+ *
+ * @param {string} _key
+ * @param {unknown} value
+ * @param {{ source?: string }} [context]
+ */
+function keepDigits(_key, value, context) {
+  const source = context?.source;
+  const isChanged = typeof value === "number" && source !== undefined && String(value) !== source;
+  return isChanged && rawJSON !== undefined ? rawJSON(source) : value;
 }
 
 /** @param {Uint8Array} raw */

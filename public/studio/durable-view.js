@@ -8,7 +8,7 @@ import { Facts } from "./facts.js";
 import { age, ago, bytes, count, span } from "./format.js";
 import { depthOf, durableKey } from "./history.js";
 import { durableNotes } from "./list-view.js";
-import { Peek } from "./peek.js";
+import { peekDurable } from "./peek.js";
 import { sendDurable } from "./send.js";
 
 /** @import { DurableOverview } from "../../src/contract/overview.ts" */
@@ -53,7 +53,7 @@ export class DurableView {
     this.#studio = studio;
     this.#name = name;
     this.title = name;
-    this.#peek = new Peek(studio, name);
+    this.#peek = peekDurable(studio, name);
     this.#consumers = consumersTable(() => studio.now);
     this.#content.append(
       h(

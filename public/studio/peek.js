@@ -3,6 +3,7 @@ import { readable } from "./bodies.js";
 import { fill, h, setText } from "./dom.js";
 import { age, plural, span, time } from "./format.js";
 
+/** @import { Child } from "./dom.js" */
 /** @import { Studio } from "./main.js" */
 
 /** How many messages one look shows. */
@@ -21,21 +22,16 @@ const LIMIT = 20;
  */
 /** @typedef {{ source_queue: string, attempts: number, last_error: string }} Origin */
 
-/** The messages of a durable queue, as they lie there: nothing is leased by looking. */
+/** What lies in a queue: nothing is leased by looking. */
 export class Peek {
   element = h("section", { hidden: true });
-  #studio;
-  #queue;
+  #load;
   #said = h("p", { class: "quiet", role: "status" });
   #list = h("ol", { class: "messages" });
 
-  /**
-   * @param {Studio} studio
-   * @param {string} queue
-   */
-  constructor(studio, queue) {
-    this.#studio = studio;
-    this.#queue = queue;
+  /** @param {(limit: number) => Promise<HTMLElement[]>} load The oldest messages. */
+  constructor(load) {
+    this.#load = load;
     this.element.append(h("h2", { textContent: "Messages" }), this.#said, this.#list);
   }
 
@@ -43,16 +39,13 @@ export class Peek {
     this.element.hidden = false;
     setText(this.#said, "Looking …");
     try {
-      /** @type {{ messages: Peeked[] }} */
-      const { messages } = await this.#studio.call("POST", path`/api/v1/queues/${this.#queue}/messages/peek`, {
-        batch_size: LIMIT,
-      });
+      const messages = await this.#load(LIMIT);
       const more = messages.length === LIMIT ? "The oldest " : "";
       setText(
         this.#said,
         messages.length === 0 ? "The queue is empty." : `${more}${plural(messages.length, "message")}.`,
       );
-      fill(this.#list, ...messages.map((message) => shown(message, this.#studio.now)));
+      fill(this.#list, ...messages);
     } catch (error) {
       setText(this.#said, error instanceof Error ? error.message : String(error));
     }
@@ -60,30 +53,47 @@ export class Peek {
 }
 
 /**
+ * @param {Studio} studio
+ * @param {string} queue
+ */
+export function peekDurable(studio, queue) {
+  return new Peek(async (limit) => {
+    /** @type {{ messages: Peeked[] }} */
+    const { messages } = await studio.call("POST", path`/api/v1/queues/${queue}/messages/peek`, { batch_size: limit });
+    return messages.map((message) => durableItem(message, studio.now));
+  });
+}
+
+/**
  * @param {Peeked} message
  * @param {number} now
  */
-function shown({ id, state, due_at, timestamp_ms, attempts, body, metadata }, now) {
+function durableItem({ id, state, due_at, timestamp_ms, attempts, body, metadata }, now) {
   const { about, text } = readable(metadata["CF-Content-Type"], body);
   const due = due_at === null ? "" : `, due in ${span(Date.parse(due_at) - now)}`;
   const { origin } = metadata;
+  return item(id, text, [
+    h("span", { class: `note ${state === "ready" ? "" : "warn"}`, textContent: state + due }),
+    h("span", { textContent: about }),
+    h("span", { title: time(timestamp_ms), textContent: `sent ${age(timestamp_ms, now)} ago` }),
+    h("span", { textContent: plural(attempts, "delivery", "deliveries") }),
+    origin !== undefined &&
+      h("span", {
+        textContent: `from ${origin.source_queue} after ${plural(origin.attempts, "delivery", "deliveries")}: ${origin.last_error}`,
+      }),
+  ]);
+}
+
+/**
+ * @param {string} id
+ * @param {string} body
+ * @param {Child[]} facts
+ */
+function item(id, body, facts) {
   return h(
     "li",
     {},
-    h(
-      "p",
-      { class: "facts" },
-      h("code", { textContent: id }),
-      h("span", { class: `note ${state === "ready" ? "" : "warn"}`, textContent: state + due }),
-      h("span", { textContent: about }),
-      h("span", { title: time(timestamp_ms), textContent: `sent ${age(timestamp_ms, now)} ago` }),
-      h("span", { textContent: plural(attempts, "delivery", "deliveries") }),
-    ),
-    origin !== undefined &&
-      h("p", {
-        class: "quiet",
-        textContent: `From ${origin.source_queue} after ${plural(origin.attempts, "delivery", "deliveries")}: ${origin.last_error}`,
-      }),
-    h("pre", { tabIndex: 0, role: "group", "aria-label": `Body of ${id}`, textContent: text }),
+    h("p", { class: "facts" }, h("code", { textContent: id }), ...facts),
+    h("pre", { tabIndex: 0, role: "group", "aria-label": `Body of ${id}`, textContent: body }),
   );
 }

@@ -204,7 +204,7 @@ it("shows why deliveries fail, and replays dead letters to where they come from"
   await page.goto(`${served.url}/studio/#/durable/mails-dead`);
   await fact(page, "Depth").getByText("1", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Peek" }).click();
-  await page.getByText("From mails after 1 delivery").waitFor();
+  await page.getByText("from mails after 1 delivery").waitFor();
   // It must not come back at once.
   await api("PATCH", "queues/mails", { settings: { delivery_paused: true } });
   await page.getByRole("button", { name: "Replay dead letters" }).click();
