@@ -2,14 +2,26 @@ import { readConfig, type Config, type Env } from "./config.ts";
 import { unwrap, WaggleError, type Refusal } from "./contract/errors.ts";
 import { DEFAULT_PARTITION } from "./contract/limits.ts";
 import type { DeclaredOptions } from "./contract/options.ts";
-import type { Ack, Outcome, PopRequest, PushOptions } from "./engine/engine.ts";
+import type { Import } from "./contract/import-body.ts";
+import type { Ack, Imported, Outcome, PopRequest, PushOptions } from "./engine/engine.ts";
 import type { WatchedShare } from "./engine/views.ts";
+import { parseMessageId } from "./engine/ids.ts";
+import type { EjectPlace } from "./engine/moments.ts";
 import { listing, type Listing } from "./listing.ts";
 import { routeAcks } from "./objects/ack-routing.ts";
 import type { Depth } from "./objects/home.ts";
 import type { Owner } from "./objects/owner.ts";
-import { ackColumns, type OwnerCounters, type OwnerView, type PopAnswer, type Subscribe } from "./objects/protocol.ts";
+import {
+  ackColumns,
+  pack,
+  type Packed,
+  type OwnerCounters,
+  type OwnerView,
+  type PopAnswer,
+  type Subscribe,
+} from "./objects/protocol.ts";
 import { remoteOwner, type Remote } from "./objects/remote.ts";
+import type { BegunEject, PageAnswer } from "./objects/transfer.ts";
 import { Placement } from "./placement.ts";
 
 /** Between two tries of a parked pop whose owner has just restarted. */
@@ -118,6 +130,43 @@ export class Broker {
       (partition) => this.#placement.owner(queue, partition),
       (owner, part) => forwarded(this.#owner(owner).ack(queue, group, ackColumns(part))),
     );
+  }
+
+  /** The oldest messages of a partition, or of all, as JSON texts joined by commas; nothing is leased. */
+  async peek(queue: string, partition: string | null, limit: number): Promise<Packed> {
+    const owner = partition === null ? this.#placement.home(queue) : this.#placement.owner(queue, partition);
+    const peeked = unwrap(await forwarded(this.#owner(owner).peek(queue, partition, limit)));
+    // Whether there is such a queue is known at its home.
+    return peeked.isKnown || partition === null ? peeked.json : this.peek(queue, null, 0);
+  }
+
+  /** Begins a moment of a queue, which {@link ejectPage} reads partition by partition. */
+  async eject(queue: string, ejectId: string): Promise<BegunEject> {
+    return unwrap(await forwarded(this.#home(queue).eject(queue, ejectId)));
+  }
+
+  async ejectPage(queue: string, partition: string, place: EjectPlace, maxBytes: number): Promise<PageAnswer> {
+    const owner = this.#owner(this.#placement.owner(queue, partition));
+    return unwrap(await forwarded(owner.ejectPage(queue, partition, place, maxBytes)));
+  }
+
+  /** Appends the messages of a file, all or none, but for those of its source that are there already. */
+  async import({ queue, partition, source, numbers, payloads }: Import): Promise<Imported> {
+    const owner = this.#owner(this.#placement.owner(queue, partition));
+    return unwrap(await forwarded(owner.import(queue, partition, source, numbers, payloads.map(pack))));
+  }
+
+  /** Removes messages whoever has them. Answers how many were there. */
+  async discard(queue: string, ids: readonly string[]): Promise<number> {
+    const byOwner = Map.groupBy(ids, (id) => {
+      const parsed = parseMessageId(id);
+      return parsed === null ? null : this.#placement.owner(queue, parsed.partition);
+    });
+    byOwner.delete(null);
+    const removed = await Promise.all(
+      Array.from(byOwner, async ([owner, own]) => unwrap(await forwarded(this.#owner(owner ?? 0).discard(queue, own)))),
+    );
+    return removed.reduce((sum, count) => sum + count, 0);
   }
 
   async configure(queue: string, options: DeclaredOptions): Promise<void> {

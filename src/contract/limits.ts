@@ -6,6 +6,11 @@ export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 /** Messages or acks in one call, and messages in one answer. */
 export const MAX_ITEMS = 10_000;
+/** Messages that a look answers. */
+export const MAX_PEEKED = 100;
+/** A page of an eject, in bytes. */
+export const MAX_EJECT_BYTES = 8 * 1024 * 1024;
+export const DEFAULT_EJECT_BYTES = 2 * 1024 * 1024;
 /** A queue's, partition's or group's name, in bytes of UTF-8. */
 export const MAX_NAME_BYTES = 512;
 /** Group names that one queue remembers. */

@@ -85,13 +85,13 @@ function readMessages(scanner: JsonScanner): { payloads: string[] | null; proble
 }
 
 /** A name of the envelope. Anything that opens a bracket is of the wrong type, however deep it goes. */
-function scalar(raw: string | undefined): unknown {
+export function scalar(raw: string | undefined): unknown {
   if (raw === undefined) return undefined;
   if (raw.startsWith("{")) return {};
   if (raw.startsWith("[")) return [];
   return JSON.parse(raw);
 }
 
-function bad(problem: string): WaggleError {
+export function bad(problem: string): WaggleError {
   return new WaggleError("ephemeral_bad_request", problem);
 }

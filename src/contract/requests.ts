@@ -1,5 +1,15 @@
 import * as z from "zod/mini";
-import { DEFAULT_PARTITION, MAX_ITEMS, MAX_PREFETCH, MAX_WAIT_MS, MAX_WATCH_MS, QUEUE_MODE } from "./limits.ts";
+import {
+  DEFAULT_EJECT_BYTES,
+  DEFAULT_PARTITION,
+  MAX_EJECT_BYTES,
+  MAX_ITEMS,
+  MAX_PEEKED,
+  MAX_PREFETCH,
+  MAX_WAIT_MS,
+  MAX_WATCH_MS,
+  QUEUE_MODE,
+} from "./limits.ts";
 import { name, pushKey } from "./names.ts";
 import { declaredOptions } from "./options.ts";
 
@@ -86,6 +96,17 @@ export const subscribeQuery = z.object({
   group: optionalName,
   prefetch: clamped(1, MAX_PREFETCH, PREFETCH),
 });
+
+export const peekQuery = z.object({ queue: name, partition: optionalName, limit: clamped(1, MAX_PEEKED, 10) });
+
+const pageBytes = z.number().check(z.int(), z.minimum(1), z.maximum(MAX_EJECT_BYTES));
+export const ejectBody = z.object({ queue: name });
+export const ejectPageBody = z.object({
+  queue: name,
+  cursor: z.string(),
+  maxBytes: z._default(pageBytes, DEFAULT_EJECT_BYTES),
+});
+export const removeBody = z.object({ queue: name, ids: z.array(z.string()).check(z.maxLength(MAX_ITEMS)) });
 
 export const queueName = z.object({ queue: name });
 export const depthQuery = z.object({ queue: name, group: optionalName });

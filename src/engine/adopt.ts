@@ -1,3 +1,4 @@
+import { ImportSources } from "./import-sources.ts";
 import type { Ring } from "./ring.ts";
 import type { KeysState } from "./recent-keys.ts";
 import { ringState, type CursorState, type RingState } from "./snapshot.ts";
@@ -78,10 +79,11 @@ export function joined(older: RingExport, newer: RingExport): RingExport {
       attempts: [...(before?.attempts ?? []), ...owed.map(() => 0), ...now.attempts],
     };
   });
+  const { entries: imports } = new ImportSources([...(older.state.imports ?? []), ...(newer.state.imports ?? [])]);
   const touchedAt = Math.max(older.state.touchedAt, newer.state.touchedAt);
   const { head } = older.messages.length > 0 ? older.state : newer.state;
   return {
-    state: { ...newer.state, head, touchedAt, cursors },
+    state: { ...newer.state, head, touchedAt, cursors, imports },
     messages: [...older.messages, ...newer.messages],
   };
 }

@@ -7,6 +7,7 @@ import { COST, EngineContext, type Effects } from "./context.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Group } from "./group.ts";
 import { parseMessageId } from "./ids.ts";
+import { Moments } from "./moments.ts";
 import { planEviction } from "./eviction.ts";
 import { HandOver } from "./handover.ts";
 import type { Ledger } from "./ledger.ts";
@@ -66,6 +67,13 @@ export interface Ack {
 
 export type Outcome = "acked" | "redelivered" | "unknown" | "stale";
 
+/** What became of the messages of an import. */
+export interface Imported {
+  imported: number;
+  /** Were here already. */
+  repeated: number;
+}
+
 export interface EngineConfig {
   /** Named in the ids of everything that this engine hands over. */
   incarnation: string;
@@ -89,12 +97,14 @@ export class Engine {
   readonly #config: EngineConfig;
   readonly #room: Room;
   readonly #handOver: HandOver;
+  readonly moments: Moments;
 
   constructor(config: EngineConfig) {
     this.#config = config;
     this.#context = new EngineContext(config.incarnation, config.settings, config.effects);
     this.queues = new Queues(this.#context, config.isHome);
     this.#room = new Room(this.#context, this.queues, config.hasRoom);
+    this.moments = new Moments(this.#context);
     this.#handOver = new HandOver(this.#context, this.queues, config.isHere);
   }
 
@@ -128,6 +138,7 @@ export class Engine {
   advance(now: number): void {
     this.#context.now = Math.max(now, this.#context.now);
     this.#context.keys.expire();
+    this.moments.expire();
     this.#context.expiries.run(this.#context.now, () => {});
     this.#context.deadlines.run(this.#context.now, this.#context.wake);
   }
@@ -179,6 +190,46 @@ export class Engine {
     ring.touchedAt = this.#context.now;
     ring.announce();
     return payloads.length;
+  }
+
+  /** Appends the payloads of a file, but for those of this source that are here already. Numbers grow. Refused like a push. */
+  import(
+    name: string,
+    partition: string,
+    source: string,
+    numbers: readonly number[],
+    payloads: readonly string[],
+  ): Refusal | Imported {
+    const last = this.queues.get(name)?.rings.get(partition)?.sources.last(source) ?? 0;
+    const fresh = payloads.filter((_, i) => (numbers[i] ?? 0) > last);
+    const pushed = this.push(name, partition, fresh, false);
+    if (isRefusal(pushed)) return pushed;
+    const ring = this.queues.get(name)?.rings.get(partition);
+    if (fresh.length > 0) ring?.sources.note(source, numbers.at(-1) ?? 0);
+    return { imported: fresh.length, repeated: payloads.length - fresh.length };
+  }
+
+  /** Removes messages, whichever groups have them or still need them. Answers how many were here. */
+  discard(name: string, ids: readonly string[]): number {
+    const queue = this.queues.get(name);
+    const wanted = new Map<string, Set<number>>();
+    for (const id of ids.map(parseMessageId)) {
+      if (id?.incarnation !== this.#context.incarnation) continue;
+      wanted.set(id.partition, (wanted.get(id.partition) ?? new Set()).add(id.seq));
+    }
+    let discarded = 0;
+    for (const [partition, seqs] of wanted) {
+      const ring = queue?.rings.get(partition);
+      if (queue === undefined || ring === undefined) continue;
+      for (const message of ring.messages) {
+        if (seqs.size === 0) break;
+        if (!seqs.delete(message.seq)) continue;
+        ring.discard(message);
+        discarded++;
+      }
+      queue.reviewWindows(ring);
+    }
+    return discarded;
   }
 
   /** How many messages an earlier push with this key stored; null = none is remembered. */

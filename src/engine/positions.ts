@@ -65,9 +65,25 @@ export class Positions {
   headRemoved(message: Message): void {
     const position = message.position;
     if (position === null) return;
+    position.skipped++;
+    this.#moveOn(position, message);
+  }
+
+  /** Called before a message is taken out of the log, wherever it stands: nobody has missed it. */
+  removed(message: Message): void {
+    if (message.position !== null) return this.#moveOn(message.position, message);
+    let before = message.prev;
+    while (before !== null && before.position === null) before = before.prev;
+    // Before the foremost place nothing is counted.
+    if (before === null || before.position === null) return;
+    before.position.span--;
+    this.#ahead--;
+  }
+
+  /** The cursors that stand at a message go on to the next one. */
+  #moveOn(position: Position, message: Message): void {
     message.position = null;
     position.span--;
-    position.skipped++;
     this.#ahead--;
     const next = message.next;
     const standing = next === null ? this.#end() : next.position;
@@ -183,7 +199,7 @@ export class Positions {
     this.#list.remove(position);
   }
 
-  /** Unites the front with the place right behind it, moving the smaller crowd. */
+  /** Unites a place with the one right behind it, moving the smaller crowd. */
   #merge(front: Position, behind: Position): void {
     const [kept, given] = front.cursors.length > behind.cursors.length ? [front, behind] : [behind, front];
     for (let cursor = given.cursors[0]; cursor !== undefined; cursor = given.cursors[0]) {

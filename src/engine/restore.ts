@@ -2,6 +2,7 @@ import { effectiveOptions } from "../contract/options.ts";
 import type { EngineContext } from "./context.ts";
 import { Cursor } from "./cursor.ts";
 import { Group } from "./group.ts";
+import { ImportSources } from "./import-sources.ts";
 import type { Message } from "./message.ts";
 import { Queue } from "./queue.ts";
 import { Ring } from "./ring.ts";
@@ -64,6 +65,7 @@ export function restoreRing(queue: Queue, state: RingState, messages: Iterable<S
   queue.rings.set(state.partition, ring);
   ring.touchedAt = lastUse(state.touchedAt, queue.context.now);
   ring.wholeFrom = state.head;
+  ring.sources = new ImportSources(state.imports);
   const bySeq = ring.restoreMessages(messages, isHeld(state), named(state.cursors));
   const placed = state.cursors.flatMap((cursor) => {
     const group = queue.groups.get(cursor.group);

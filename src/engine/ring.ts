@@ -2,6 +2,7 @@ import { COST, type DropCause } from "./context.ts";
 import { Cursor } from "./cursor.ts";
 import { RANK, type Due } from "./deadlines.ts";
 import type { Group } from "./group.ts";
+import { ImportSources } from "./import-sources.ts";
 import type { Segment } from "./ledger.ts";
 import { List } from "./list.ts";
 import { Message } from "./message.ts";
@@ -32,6 +33,7 @@ export class Ring implements Due {
   stored = 0;
   /** Messages from this number on are gone only from the front; among older ones some have left from between others. */
   wholeFrom = 0;
+  sources = new ImportSources();
   touchedAt: number;
   /** The last pop that named this partition, by whichever group. */
   poppedAt = -Infinity;
@@ -162,6 +164,13 @@ export class Ring implements Due {
     this.positions.headRemoved(message);
     this.#free(message);
     if (cause !== null) this.queue.countDrop(cause);
+  }
+
+  /** Removes a message, whoever has it or still needs it. */
+  discard(message: Message): void {
+    for (let held = message.deliveries; held !== null; held = message.deliveries) held.cursor.messageDropped(held);
+    this.positions.removed(message);
+    this.#free(message);
   }
 
   /** Drops everything and moves every group to the end. Answers how many messages went. */

@@ -44,6 +44,8 @@ export interface RingState {
   /** The number after the newest message held. */
   tail: number;
   cursors: CursorState[];
+  /** The last number taken from each import. */
+  imports?: [source: string, number: number][];
 }
 
 export interface CursorState {
@@ -96,6 +98,7 @@ function queueState(queue: Queue): QueueState {
 
 export function ringState(ring: Ring): RingState {
   const { queue, partition, messages, cursors } = ring;
+  const imports = ring.sources.entries;
   const head = Math.max(ring.wholeFrom, messages.head?.seq ?? queue.context.nextSeq);
   const early: number[] = [];
   for (let message = messages.head; message !== null && message.seq < head; message = message.next) {
@@ -109,6 +112,7 @@ export function ringState(ring: Ring): RingState {
     early,
     tail: (messages.tail?.seq ?? -1) + 1,
     cursors: Array.from(cursors.values(), cursorState),
+    ...(imports.length > 0 && { imports }),
   };
 }
 

@@ -1,6 +1,9 @@
 import type { DropCause } from "./context.ts";
 import type { QueueOptions } from "../contract/options.ts";
+import type { Message } from "./message.ts";
+import { itemOf } from "./moments.ts";
 import type { Queue } from "./queue.ts";
+import type { Ring } from "./ring.ts";
 import { clientName, isInTransit } from "./transit.ts";
 
 /** What one owner holds of a queue for one group. */
@@ -55,6 +58,36 @@ export interface WatchedShare extends QueueShare {
 
 export function watchedShareOf(queue: Queue): WatchedShare {
   return { ...shareOf(queue), pushed: queue.pushed, oldestAt: queue.oldestAt };
+}
+
+/** A message for somebody who only looks, as JSON text. */
+export interface Peeked {
+  item: string;
+  pushedAt: number;
+}
+
+/** The oldest messages of some partitions, as they lie. */
+export function peekedOf(rings: Iterable<Ring>, limit: number): Peeked[] {
+  const oldest: Message[] = [];
+  for (const { messages } of rings) {
+    let message = messages.head;
+    for (let taken = 0; taken < limit && message !== null; taken++) {
+      oldest.push(message);
+      message = message.next;
+    }
+  }
+  oldest.sort((a, b) => a.pushedAt - b.pushedAt || a.seq - b.seq);
+  return oldest.slice(0, limit).map((message) => ({
+    item: itemOf(message, `"groups":${JSON.stringify(groupsOwed(message))}`),
+    pushedAt: message.pushedAt,
+  }));
+}
+
+/** The groups that have not settled a message. */
+function groupsOwed({ ring, seq }: Message): string[] {
+  return Array.from(ring.cursors.values())
+    .filter(({ position, deliveries }) => deliveries.has(seq) || (position.message?.seq ?? Infinity) <= seq)
+    .map(({ group }) => group.name);
 }
 
 export function groupDepths(queue: Queue): GroupDepth[] {

@@ -3,6 +3,7 @@ import { popNeed, pushNeed, type Need } from "../auth/need.ts";
 import { parse } from "../contract/parse.ts";
 import { ackStatus, depthQuery, groupPath, queueName } from "../contract/requests.ts";
 import { json, rawJson } from "./answers.ts";
+import { transferRoutes } from "./ephemeral-transfer.ts";
 import { ackOf, configureOf, popOf, pushOf, resetOf } from "./ephemeral-requests.ts";
 import { answerPop } from "./pop.ts";
 import { queryOf } from "./query.ts";
@@ -27,6 +28,7 @@ export const ephemeralRoutes: Route[] = [
     depth,
   ],
   ["DELETE", "/api/v1/ephemeral/queues/:queue/groups/:group", admin("delete a group"), dropGroup],
+  ...transferRoutes,
 ];
 
 async function push(call: Call): Promise<Response> {

@@ -56,6 +56,13 @@ export class Admission {
     return this.#arrived(queue, partition);
   }
 
+  /** Makes sure that what is only looked at, or removed, is here, if it is anywhere: nothing is created for it. */
+  async enterLook(queue: string, partition: string): Promise<Refusal | null> {
+    await this.load();
+    if (!this.#gates.moves.mayBeElsewhere(queue, partition)) return null;
+    return this.enterPush(queue, partition);
+  }
+
   /** Makes sure that what a pop or a subscriber reads is here, and known to all whom it concerns. */
   async enter({ queue, group, partition }: Pick<PopRequest, "queue" | "group" | "partition">): Promise<Refusal | null> {
     if (!this.isOpen(queue) || !this.#knowsGroup(queue, group)) {

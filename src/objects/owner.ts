@@ -3,14 +3,24 @@ import { readConfig, type Env } from "../config.ts";
 import { isRefusal, STATUS, WaggleError, type Refusal } from "../contract/errors.ts";
 import type { DeclaredOptions } from "../contract/options.ts";
 import type { Handed } from "../engine/batch.ts";
-import { Engine, noResponders, type Claim, type Outcome, type PopRequest, type PushOptions } from "../engine/engine.ts";
-import { newIncarnation } from "../engine/ids.ts";
+import {
+  Engine,
+  noResponders,
+  type Claim,
+  type Imported,
+  type Outcome,
+  type PopRequest,
+  type PushOptions,
+} from "../engine/engine.ts";
+import { newIncarnation, partitionsIn } from "../engine/ids.ts";
+import type { EjectPlace } from "../engine/moments.ts";
 import { clientName, isInTransit } from "../engine/transit.ts";
 import {
   shareOf,
   watchedShareOf,
   type GroupDepth,
   type PartitionDepth,
+  type Peeked,
   type QueueShare,
   type WatchedShare,
 } from "../engine/views.ts";
@@ -34,6 +44,7 @@ import {
   type Holding,
   type OwnerCounters,
   type OwnerView,
+  type Packed,
   type Parcel,
   type PopAnswer,
   type Registration,
@@ -42,6 +53,7 @@ import {
 import type { Remote } from "./remote.ts";
 import { Share } from "./share.ts";
 import { Sockets } from "./sockets.ts";
+import { Transfer, type BegunEject, type BegunPartition, type PageAnswer, type PeekAnswer } from "./transfer.ts";
 
 /**
  * Holds many rings in memory. This class only joins the parts, and is what others may ask of them: `Admission` lets
@@ -62,6 +74,7 @@ export class Owner extends DurableObject<Env> {
   readonly #sockets: Sockets;
   readonly #admission: Admission;
   readonly #parked: ParkedPops;
+  readonly #transfer: Transfer;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -133,6 +146,12 @@ export class Owner extends DurableObject<Env> {
       home: this.#home,
       share: this.#share,
       moves: this.#moves,
+    });
+    this.#transfer = new Transfer({
+      turn: this.#turn,
+      peers: this.#peers,
+      home: this.#home,
+      admission: this.#admission,
     });
     setHeld(name, this.#engine.memoryBytes);
   }
@@ -318,6 +337,58 @@ export class Owner extends DurableObject<Env> {
     return this.#turn((engine) => countersOf(engine, kept));
   }
 
+  /** The oldest messages of a partition, or of the whole queue, which its home knows. */
+  async peek(queue: string, partition: string | null, limit: number, hops = 0): Promise<PeekAnswer | Refusal> {
+    const owner = this.#ownerOf({ queue, partition });
+    if (owner !== this.#peers.self) {
+      return hops > 0 ? moved(queue) : this.#peers.owner(owner).peek(queue, partition, limit, hops + 1);
+    }
+    if (partition !== null) return this.#transfer.peekPartition(queue, partition, limit);
+    await this.#admission.load();
+    return this.#transfer.peek(queue, limit);
+  }
+
+  async eject(queue: string, ejectId: string, hops = 0): Promise<BegunEject | Refusal> {
+    const home = this.#otherHome(queue, hops);
+    if (home !== null) return home.eject(queue, ejectId, hops + 1);
+    await this.#admission.load();
+    await this.#mustBeSettled(queue);
+    return this.#transfer.eject(queue, ejectId);
+  }
+
+  async ejectPage(
+    queue: string,
+    partition: string,
+    place: EjectPlace,
+    maxBytes: number,
+    hops = 0,
+  ): Promise<PageAnswer | Refusal> {
+    const owner = this.#ownerOf({ queue, partition });
+    if (owner === this.#peers.self) return this.#transfer.ejectPage(queue, partition, place, maxBytes);
+    return hops > 0 ? moved(queue) : this.#peers.owner(owner).ejectPage(queue, partition, place, maxBytes, hops + 1);
+  }
+
+  async import(
+    queue: string,
+    partition: string,
+    source: string,
+    numbers: number[],
+    payloads: Packed[],
+    hops = 0,
+  ): Promise<Imported | Refusal> {
+    const owner = this.#ownerOf({ queue, partition });
+    if (owner === this.#peers.self) return this.#transfer.import(queue, partition, source, numbers, payloads);
+    if (hops > 0) return moved(queue);
+    return this.#peers.owner(owner).import(queue, partition, source, numbers, payloads, hops + 1);
+  }
+
+  /** Removes messages of partitions that are here, whoever has them. */
+  async discard(queue: string, ids: string[]): Promise<number | Refusal> {
+    const partitions = partitionsIn(ids.map((id) => ({ id })));
+    const isHere = (partition: string) => this.#ownerOf({ queue, partition }) === this.#peers.self;
+    return partitions.every(isHere) ? this.#flushed(this.#transfer.discard(queue, partitions, ids)) : moved(queue);
+  }
+
   // What the owners of a queue ask of its home.
 
   async register(queue: string, owner: number, groups: string[]): Promise<Registration> {
@@ -420,6 +491,14 @@ export class Owner extends DurableObject<Env> {
 
   shareGroups(queue: string): GroupDepth[] {
     return this.#share.groups(queue);
+  }
+
+  sharePeek(queue: string, limit: number): Peeked[] {
+    return this.#transfer.peekShare(queue, limit);
+  }
+
+  shareEject(queue: string, ejectId: string): BegunPartition[] | Refusal {
+    return this.#transfer.ejectShare(queue, ejectId);
   }
 
   sharePartitions(queue: string, group: string | null): PartitionDepth[] {

@@ -55,6 +55,49 @@ export const queueListing = z.object({
   cellBytes: count("payload held, of all queues"),
 });
 
+const lying = {
+  id: text("names it in a removal"),
+  partition: z.string(),
+  payload: described(z.unknown(), "the JSON text that was pushed, byte for byte"),
+  enqueuedAtMs: count("when it was pushed, in ms since 1970"),
+};
+
+export const peeked = z.object({
+  queue: z.string(),
+  messages: z.array(
+    named(
+      "PeekedEphemeralMessage",
+      z.object({ ...lying, groups: described(z.array(z.string()), "those that have not settled it") }),
+    ),
+  ),
+});
+
+export const begunEject = z.object({
+  ejectId: z.string(),
+  takenAtMs: z.number(),
+  queue: z.string(),
+  tier,
+  options,
+  partitions: z.array(
+    z.object({
+      partition: z.string(),
+      count: count("messages that there are"),
+      cursor: text("where the first page begins"),
+    }),
+  ),
+});
+
+export const ejectedPage = z.object({
+  messages: z.array(
+    named(
+      "EjectedEphemeralMessage",
+      z.object({ ...lying, attempts: count("the most deliveries that any group has had of it") }),
+    ),
+  ),
+  cursor: described(z.nullable(z.string()), "where the next page begins; null = this was the last"),
+  moment: z.optional(z.literal("restarted")),
+});
+
 export const depth = z.object({
   queue: z.string(),
   group: described(z.nullable(z.string()), "as whom the depth is seen"),

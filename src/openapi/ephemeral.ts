@@ -1,18 +1,23 @@
 import * as z from "zod/mini";
 import type { ErrorCode } from "../contract/errors.ts";
 import { MAX_ITEMS } from "../contract/limits.ts";
+import { importHead } from "../contract/import-body.ts";
 import { name } from "../contract/names.ts";
 import { declaredOptions } from "../contract/options.ts";
 import {
   ackBody,
   configureBody,
   depthQuery,
+  ejectBody,
+  ejectPageBody,
+  peekQuery,
   popQuery,
   pushHead,
+  removeBody,
   resetBody,
   subscribeQuery,
 } from "../contract/requests.ts";
-import { depth, messages, outcomes, queueListing } from "./ephemeral-answers.ts";
+import { begunEject, depth, ejectedPage, messages, outcomes, peeked, queueListing } from "./ephemeral-answers.ts";
 import { count, described, type Operation, type Schema } from "./operation.ts";
 import { brokerFrame, clientFrame } from "./socket-frames.ts";
 
@@ -27,6 +32,10 @@ const POP_TIMEOUT_MS = 30_000;
 export const payloads = z
   .array(z.object({ payload: described(z.unknown(), "any JSON, which comes back byte for byte") }))
   .check(z.maxLength(MAX_ITEMS));
+
+const numbered = z
+  .array(z.object({ number: z.number(), payload: described(z.unknown(), "any JSON, which comes back byte for byte") }))
+  .check(z.minLength(1), z.maxLength(MAX_ITEMS));
 
 function done(status: number, schema: Schema): Operation["answers"] {
   return [{ status, description: "done", schema }];
@@ -114,6 +123,52 @@ export const ephemeralOperations: Record<string, Operation> = {
     query: { group: depthQuery.shape.group },
     answers: done(200, depth),
     errors: [...OF_QUEUE, "ephemeral_queue_not_found"],
+  },
+  "GET /api/v1/ephemeral/queues/:queue/peek": {
+    id: "peek",
+    tag: "ephemeral queues",
+    summary: "Look at the oldest messages without leasing them",
+    params: { queue: name },
+    query: { partition: peekQuery.shape.partition, limit: peekQuery.shape.limit },
+    answers: done(200, peeked),
+    errors: [...OF_QUEUE, "ephemeral_queue_not_found"],
+  },
+  "POST /api/v1/ephemeral/eject": {
+    id: "beginEphemeralEject",
+    tag: "ephemeral queues",
+    summary: "Begin to read everything that a queue holds at this moment",
+    description: "A moment ends 60 s after its last page. An owner bears four at once.",
+    body: ejectBody,
+    answers: done(200, begunEject),
+    errors: [...OF_QUEUE, "ephemeral_queue_not_found", "ephemeral_unavailable"],
+  },
+  "POST /api/v1/ephemeral/eject/page": {
+    id: "ephemeralEjectPage",
+    tag: "ephemeral queues",
+    summary: "Read on in a partition from a cursor",
+    description:
+      "Messages come up to `maxBytes`, but one at least. When the moment was lost with its owner, `moment` is `restarted`: what left meanwhile is missing.",
+    body: ejectPageBody,
+    answers: done(200, ejectedPage),
+    errors: OF_QUEUE,
+  },
+  "POST /api/v1/ephemeral/import": {
+    id: "importEphemeral",
+    tag: "ephemeral queues",
+    summary: "Append the messages of a file, once",
+    description:
+      "A message whose `number` is not above the last one of its `source` in this partition is a repeat, and is not stored again.",
+    body: z.object({ ...importHead.shape, messages: numbered }),
+    answers: done(200, z.object({ imported: count("were stored"), repeated: count("were there before") })),
+    errors: [...OF_QUEUE, "queue_full", "ephemeral_unavailable"],
+  },
+  "POST /api/v1/ephemeral/remove": {
+    id: "removeMessages",
+    tag: "ephemeral queues",
+    summary: "Remove messages, whichever groups have them",
+    body: removeBody,
+    answers: done(200, z.object({ removed: count("were there"), unknown: count("were not") })),
+    errors: OF_QUEUE,
   },
   "DELETE /api/v1/ephemeral/queues/:queue/groups/:group": {
     id: "deleteGroup",

@@ -15,6 +15,12 @@ const REST: Record<string, { query?: string; body?: unknown }> = {
   "POST /api/v1/ephemeral/ack": { body: { queue: QUEUE, acks: [{ id: "e:1:Default:1" }] } },
   "POST /api/v1/ephemeral/configure": { body: { queue: QUEUE } },
   "POST /api/v1/ephemeral/reset": { body: { queue: QUEUE } },
+  "POST /api/v1/ephemeral/eject": { body: { queue: QUEUE } },
+  "POST /api/v1/ephemeral/eject/page": { body: { queue: QUEUE, cursor: "x" } },
+  "POST /api/v1/ephemeral/import": {
+    body: { queue: QUEUE, source: "s", partition: "p", messages: [{ number: 1, payload: 1 }] },
+  },
+  "POST /api/v1/ephemeral/remove": { body: { queue: QUEUE, ids: [] } },
   "POST /api/v1/tokens": { body: { claims: {}, expiresInSeconds: 1 } },
 };
 

@@ -158,6 +158,14 @@ it("ephemeral queues are as described", async () => {
   const { messages } = await ask("GET /api/v1/ephemeral/pop", { query: `?queue=${queue}&group=g` });
   expect(messages).toHaveLength(1);
   await ask("GET /api/v1/ephemeral/queues");
+  await ask("GET /api/v1/ephemeral/queues/:queue/peek", { params, query: "?limit=5" });
+  const begun = await ask("POST /api/v1/ephemeral/eject", { body: { queue } });
+  const { cursor } = begun.partitions[0];
+  await ask("POST /api/v1/ephemeral/eject/page", { body: { queue, cursor, maxBytes: 1 } });
+  const file = { source: "file", partition: "p", messages: [{ number: 1, payload: 1 }] };
+  await ask("POST /api/v1/ephemeral/import", { body: { queue: `${queue}-2`, ...file } });
+  await refuses("POST /api/v1/ephemeral/import", { body: { queue, ...file, source: "" } }, "ephemeral_bad_request");
+  await ask("POST /api/v1/ephemeral/remove", { body: { queue, ids: ["none"] } });
   await ask("GET /api/v1/ephemeral/queues/:queue/depth", { params, query: "?group=g" });
   const missing = { params: { queue: "not-there" } };
   await refuses("GET /api/v1/ephemeral/queues/:queue/depth", missing, "ephemeral_queue_not_found");

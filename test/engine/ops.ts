@@ -27,6 +27,7 @@ export type Op =
   | { op: "cancel"; pick: number }
   | { op: "configure"; queue: string; options: DeclaredOptions }
   | { op: "reset"; queue: string }
+  | { op: "discard"; queue: string; partition: string; places: number[] }
   | { op: "remove"; queue: string }
   | { op: "dropGroup"; queue: string; group: string }
   | { op: "advance"; ms: number; late: boolean };
@@ -192,6 +193,15 @@ function opsOf({ queues, partitions, groups, declared, waitMs, ms, often }: Prof
     [often.rare, fc.record({ op: fc.constant("release" as const), pick })],
     [often.rare, fc.record({ op: fc.constant("cancel" as const), pick })],
     [often.rare, fc.record({ op: fc.constant("reset" as const), queue })],
+    [
+      often.rare,
+      fc.record({
+        op: fc.constant("discard" as const),
+        queue,
+        partition,
+        places: fc.uniqueArray(fc.nat(7), { minLength: 1, maxLength: 3 }),
+      }),
+    ],
     [often.rare, fc.record({ op: fc.constant("remove" as const), queue })],
     [often.rare, fc.record({ op: fc.constant("dropGroup" as const), queue, group })],
   ];

@@ -4,6 +4,7 @@ import { KEY_MEMORY_MS } from "../../src/contract/limits.ts";
 import type { EngineSettings } from "../../src/contract/options.ts";
 import { Batch, type Handed } from "../../src/engine/batch.ts";
 import { groupDepths, partitionDepths, shareOf } from "../../src/engine/views.ts";
+import { formatMessageId } from "../../src/engine/ids.ts";
 import type { Ack, PopRequest } from "../../src/engine/engine.ts";
 import { Queue } from "../../src/engine/queue.ts";
 import { Bench, codeOf, INCARNATION } from "./harness.ts";
@@ -79,6 +80,11 @@ export class SideBySide {
           () => this.engine.reset(op.queue),
           () => this.model.reset(op.queue),
         );
+      case "discard":
+        return this.#both(
+          () => this.engine.discard(op.queue, this.#idsAt(op)),
+          () => this.model.discard(op.queue, op.partition, op.places),
+        );
       case "remove":
         return this.#both(
           () => this.engine.remove(op.queue),
@@ -92,6 +98,14 @@ export class SideBySide {
       case "advance":
         return this.#advance(this.now + op.ms, op.late && this.#mayBeLate(this.now + op.ms));
     }
+  }
+
+  #idsAt({ queue, partition, places }: Extract<Op, { op: "discard" }>): string[] {
+    const messages = [...(this.engine.queues.get(queue)?.rings.get(partition)?.messages ?? [])];
+    return places.flatMap((place) => {
+      const seq = messages[place]?.seq;
+      return seq === undefined ? [] : [formatMessageId({ incarnation: INCARNATION, partition, seq })];
+    });
   }
 
   /** Takes everything down: nothing may be left behind. */
