@@ -1,3 +1,5 @@
+import { parseExactly } from "./json.js";
+
 const KEY = "waggle-token";
 
 /** A call that the broker refused, in its own words. */
@@ -56,7 +58,7 @@ export function path(texts, ...parts) {
  */
 export async function call(method, at, body, signal) {
   const text = await textOf(method, at, body, signal);
-  const answer = JSON.parse(text);
+  const answer = parseExactly(text);
   // A long wait has its head out before it can fail.
   const refused = answer.error ?? answer.errors?.[0]?.message;
   if (refused !== undefined) throw new ApiError(500, refused);

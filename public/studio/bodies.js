@@ -1,4 +1,5 @@
 import { bytes } from "./format.js";
+import { pretty } from "./json.js";
 
 /** How many bytes are shown of a body that is none of text. */
 const HEX_BYTES = 512;
@@ -24,44 +25,6 @@ export function readable(type, body) {
     case "v8":
       return { about: `v8, ${size}: a structured clone, here in base64`, text: body };
   }
-}
-
-/**
- * JSON with line breaks; what is none as it is.
- *
- * @param {string} text
- */
-export function pretty(text) {
-  try {
-    return JSON.stringify(parseExactly(text), null, 2);
-  } catch {
-    return text;
-  }
-}
-
-/**
- * Parses JSON so that it is written again with the digits that it had: `1.0`, or a whole number of 20 digits.
- *
- * @param {string} text
- */
-export function parseExactly(text) {
-  return JSON.parse(text, keepDigits);
-}
-
-/** @type {{ rawJSON?: (text: string) => unknown }} */
-const { rawJSON } = /** @type {object} */ (JSON);
-
-/**
- * Older browsers know no `context`, and show such a number as they understand it.
- *
- * @param {string} _key
- * @param {unknown} value
- * @param {{ source?: string }} [context]
- */
-function keepDigits(_key, value, context) {
-  const source = context?.source;
-  const isChanged = typeof value === "number" && source !== undefined && String(value) !== source;
-  return isChanged && rawJSON !== undefined ? rawJSON(source) : value;
 }
 
 /** @param {Uint8Array} raw */

@@ -5,8 +5,10 @@ import { ask } from "./dialogs.js";
 import { h, setText } from "./dom.js";
 import { Facts } from "./facts.js";
 import { age, bytes, count, plural } from "./format.js";
+import { groupName } from "./groups.js";
 import { ephemeralKey } from "./history.js";
 import { ephemeralNotes } from "./list-view.js";
+import { peekEphemeral } from "./peek.js";
 import { pushEphemeral } from "./send.js";
 import { Table } from "./table.js";
 
@@ -18,8 +20,6 @@ import { Table } from "./table.js";
 /** @typedef {{ groups: GroupDepth[], partitions: Omit<PartitionDepth, "owner">[] }} Depth */
 /** @typedef {{ owners: { owner: string, partitions?: string[] }[] }} Owners */
 
-/** The group of pops that name none. */
-const QUEUE_MODE = "__QUEUE_MODE__";
 /** Beside what the overview tells, groups and partitions are asked for this often. */
 const DETAIL_MS = 3000;
 
@@ -41,6 +41,7 @@ export class EphemeralView {
   #problem = h("p", { class: "problem", hidden: true });
   #facts = new Facts();
   #charts = new Charts();
+  #peek;
   #groups = groupsTable();
   #partitions = partitionsTable();
 
@@ -52,12 +53,14 @@ export class EphemeralView {
     this.#studio = studio;
     this.#name = name;
     this.title = name;
+    this.#peek = peekEphemeral(studio, name);
     const push = () => pushEphemeral(studio, name);
     this.#content.append(
       h(
         "div",
         { class: "buttons" },
         h("button", { type: "button", class: "main", textContent: "Push", onclick: push }),
+        h("button", { type: "button", textContent: "Peek", onclick: () => this.#peek.look() }),
         h("button", { type: "button", class: "danger", textContent: "Reset", onclick: () => this.#reset() }),
       ),
       this.#problem,
@@ -65,6 +68,7 @@ export class EphemeralView {
       this.#charts.element,
       h("section", {}, h("h2", { textContent: "Groups" }), this.#groups.element),
       h("section", {}, h("h2", { textContent: "Partitions" }), this.#partitions.element),
+      this.#peek.element,
     );
     this.element = h(
       "div",
@@ -154,7 +158,7 @@ function groupsTable() {
   return new Table(
     "Groups",
     [
-      { name: "Group", text: ({ group }) => (group === QUEUE_MODE ? "none (queue mode)" : group) },
+      { name: "Group", text: ({ group }) => groupName(group) },
       {
         name: "Pending",
         isFigure: true,

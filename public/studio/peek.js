@@ -3,6 +3,8 @@ import { readable } from "./bodies.js";
 import { fill, h, setText } from "./dom.js";
 import { age, plural, span, time } from "./format.js";
 
+import { groupName } from "./groups.js";
+
 /** @import { Child } from "./dom.js" */
 /** @import { Studio } from "./main.js" */
 
@@ -82,6 +84,35 @@ function durableItem({ id, state, due_at, timestamp_ms, attempts, body, metadata
         textContent: `from ${origin.source_queue} after ${plural(origin.attempts, "delivery", "deliveries")}: ${origin.last_error}`,
       }),
   ]);
+}
+
+/**
+ * @typedef {object} PeekedPayload
+ * @property {string} id
+ * @property {string} partition
+ * @property {unknown} payload
+ * @property {number} enqueuedAtMs
+ * @property {string[]} groups Those that have not settled it.
+ */
+
+/**
+ * @param {Studio} studio
+ * @param {string} queue
+ */
+export function peekEphemeral(studio, queue) {
+  return new Peek(async (limit) => {
+    /** @type {{ messages: PeekedPayload[] }} */
+    const { messages } = await studio.call("GET", `${path`/api/v1/ephemeral/queues/${queue}/peek`}?limit=${limit}`);
+    return messages.map(({ id, partition, payload, enqueuedAtMs, groups }) =>
+      item(id, JSON.stringify(payload, null, 2), [
+        h("span", { textContent: `partition ${partition}` }),
+        h("span", { title: time(enqueuedAtMs), textContent: `pushed ${age(enqueuedAtMs, studio.now)} ago` }),
+        h("span", {
+          textContent: groups.length === 0 ? "no group yet" : `owed to ${groups.map(groupName).join(", ")}`,
+        }),
+      ]),
+    );
+  });
 }
 
 /**

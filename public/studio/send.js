@@ -1,6 +1,7 @@
 import { path } from "./api.js";
 import { ask, labelled } from "./dialogs.js";
 import { h } from "./dom.js";
+import { parseExactly } from "./json.js";
 
 /** @import { Studio } from "./main.js" */
 
@@ -71,7 +72,7 @@ function bodyField() {
 /** @param {string} text */
 function parsed(text) {
   try {
-    return JSON.parse(text);
+    return parseExactly(text);
   } catch (error) {
     throw new Error(`This is no JSON: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
-import { pretty, readable } from "../../public/studio/bodies.js";
+import { readable } from "../../public/studio/bodies.js";
 import { bytes, rate, span } from "../../public/studio/format.js";
 import { QueueHistory } from "../../public/studio/history.js";
+import { pretty } from "../../public/studio/json.js";
 
 /** A history that is looked at every 900 ms, while so many messages a second come and leave. */
 function watched(seconds: number, came: number, left: number): { history: QueueHistory; now: number } {

@@ -220,10 +220,16 @@ it("pushes to an ephemeral queue and resets it when its name was typed", async (
   const { page } = await enter();
   await row(page, "room/7 ü").getByRole("link").click();
   await page.getByRole("button", { name: "Push" }).click();
-  await page.getByLabel("Payload").fill('{"typing":true}');
+  await page.getByLabel("Payload").fill('{"typing":true,"x":1.0}');
   await page.getByRole("dialog").getByRole("button", { name: "Push" }).click();
   await fact(page, "Depth").getByText("2", { exact: true }).waitFor();
   await page.getByRole("table", { name: "Partitions" }).getByText("Default").waitFor();
+  await page.getByRole("button", { name: "Peek" }).click();
+  await page.getByText("2 messages.").waitFor();
+  expect((await page.locator("pre").allTextContents()).toSorted()).toEqual([
+    "1",
+    '{\n  "typing": true,\n  "x": 1.0\n}',
+  ]);
   await page.getByRole("button", { name: "Reset" }).click();
   await page.getByLabel("Type").fill("room/7 ü");
   await page.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
