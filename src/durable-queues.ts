@@ -4,7 +4,7 @@ import { isQueueRefusal, QueueError, unwrapQueue, type QueueRefusal } from "./co
 import type { EjectCursor } from "./durable/eject-cursor.ts";
 import { merged } from "./durable/merge.ts";
 import type { EjectedPage } from "./durable/moment.ts";
-import { END, parsePlaces, placesText } from "./durable/places.ts";
+import { END, START, parsePlaces, placesText } from "./durable/places.ts";
 import { newQueueId } from "./contract/queue-names.ts";
 import { parseLease, parseRef } from "./durable/refs.ts";
 import type { Declarations } from "./objects/declarations.ts";
@@ -148,7 +148,7 @@ export class DurableQueues {
   }
 
   /**
-   * Messages that became ready after a place, oldest first, and the place after them: what this answered before, or `end`.
+   * Messages that became ready after a place, oldest first, and the place after them: what this answered before, `start` or `end`.
    * Throws 10400 for a place that is none.
    */
   async peekAfter(queue: string, limit: number, after: string): Promise<{ messages: PeekedMessage[]; after: string }> {
@@ -298,7 +298,8 @@ export class DurableQueues {
 
 function placesOf(text: string): Map<string, number> {
   const places = parsePlaces(text);
-  if (places === null) throw new QueueError(10400, `after must be "${END}", or what an earlier peek answered`);
+  if (places === null)
+    throw new QueueError(10400, `after must be "${START}", "${END}", or what an earlier peek answered`);
   return places;
 }
 

@@ -10,7 +10,7 @@ const RETRY_MS = 30_000;
 export type TokenSource = string | (() => string | Promise<string>);
 
 export interface Call {
-  method: "GET" | "POST" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** A function is asked anew for each try. */
   path: string | (() => string);
   /** JSON. */

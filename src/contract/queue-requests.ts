@@ -78,7 +78,7 @@ export const ackBody = z.strictObject({
 
 export const peekBody = z.strictObject({
   batch_size: z._default(whole(1, MAX_BATCH_MESSAGES), DEFAULT_PULL_MESSAGES),
-  /** Only what became ready after this place: `end`, or what an earlier peek answered. */
+  /** Only what became ready after this place: `start`, `end`, or what an earlier peek answered. */
   after: z.optional(z.string()),
 });
 

@@ -5,12 +5,16 @@ import { decodeBase64Url, encodeBase64Url } from "./base64.ts";
 /** The place after everything that there is. */
 export const END = "end";
 
+/** The place before everything that there is. */
+export const START = "start";
+
 export function placesText(places: Iterable<[partition: string, number: number]>): string {
   return encodeBase64Url(JSON.stringify([...places]));
 }
 
 /** null = the text is none of these. */
 export function parsePlaces(text: string): Map<string, number> | null {
+  if (text === START) return new Map();
   try {
     const places: unknown = JSON.parse(decodeBase64Url(text));
     return Array.isArray(places) && places.every(isPlace) ? new Map(places) : null;

@@ -66,7 +66,13 @@ it("a delayed message comes when it has become ready", async () => {
   await expect.poll(async () => (await all(run.after, 10)).bodies, { timeout: 10_000 }).toEqual(["later"]);
 });
 
+it("from the start, everything that is ready comes", async () => {
+  const { send, all } = await followed();
+  for (const body of ["a", "b", "c"]) await send(body);
+  expect((await all("start", 2)).bodies).toEqual(["a", "b", "c"]);
+});
+
 it.each(["", "END", "bm9wZQ", "W1siRGVmYXVsdCIsLTFdXQ"])("refuses the place %j", async (after) => {
   const { path } = await followed();
-  expect(await refused(call("POST", `${path}/peek`, { after }), 400, 10400)).toContain('after must be "end"');
+  expect(await refused(call("POST", `${path}/peek`, { after }), 400, 10400)).toContain('after must be "start", "end"');
 });
