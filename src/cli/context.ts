@@ -13,12 +13,11 @@ export interface Globals {
 export interface Context {
   globals: Globals;
   output: Output;
-  /** `signal` ends what is under way. */
-  api(signal?: AbortSignal): Api;
+  api(): Api;
 }
 
 export function contextOf(globals: Globals, output: Output): Context {
-  return { globals, output, api: (signal) => new Api(globals.url, globals.token, undefined, signal) };
+  return { globals, output, api: () => new Api(globals.url, globals.token) };
 }
 
 /** Aborted by the first Ctrl-C, for verbs that have something to put right before they end. */

@@ -6,6 +6,9 @@ import { bodyText, payloadLines } from "./render.ts";
 import { shown } from "./table.ts";
 import type { Verb } from "./verbs.ts";
 
+/** A pop that is left stays parked until the broker has noticed, with its group: each is waited for, and none is long. */
+const LOOK_SECONDS = 1;
+
 interface Looked {
   messages: {
     id: string;
@@ -26,16 +29,14 @@ function tailVerb(
   return {
     async run(context, operation, args, options) {
       const signal = interrupted();
-      const input = inputOf(operation, args, options);
-      const api = context.api(signal);
+      const input: Record<string, unknown> = { waitSeconds: LOOK_SECONDS, ...inputOf(operation, args, options) };
+      const api = context.api();
       try {
         while (!signal.aborted) {
           const looked = (await perform(operation, api, input)) as Looked;
           input[next] = looked[next];
           for (const message of looked.messages) await context.output.line(lineOf(context, operation, message));
         }
-      } catch (error) {
-        if (!signal.aborted) throw error;
       } finally {
         await leave?.(context, input);
       }

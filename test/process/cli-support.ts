@@ -14,8 +14,8 @@ export interface How {
   /** What standard input holds; nothing when absent, and no terminal either way. */
   stdin?: string;
   env?: Record<string, string>;
-  /** Called with everything that stdout has said so far, and may end the command. */
-  heard?: (stdout: string, end: (signal: NodeJS.Signals) => void) => void;
+  /** Called with everything that stdout has said so far, and may interrupt the command, once. */
+  heard?: (stdout: string, interrupt: () => void) => void;
 }
 
 /** Runs the command line as a process of its own. */
@@ -26,10 +26,14 @@ export function waggle(args: readonly string[], { stdin = "", env = {}, heard }:
     timeout: PATIENCE_MS,
     stdio: ["pipe", "pipe", "pipe"],
   });
+  let isInterrupted = false;
   const ran: Ran = { code: null, stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     ran.stdout += text;
-    heard?.(ran.stdout, (signal) => child.kill(signal));
+    heard?.(ran.stdout, () => {
+      if (!isInterrupted) child.kill("SIGINT");
+      isInterrupted = true;
+    });
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     ran.stderr += text;
