@@ -1,9 +1,9 @@
 import { fsyncSync } from "node:fs";
-import type { Command } from "commander";
 import type { Context } from "./context.ts";
 import { durableSource } from "./eject-durable.ts";
 import { ephemeralSource } from "./eject-ephemeral.ts";
 import { FORMAT, type EndLine, type HeadLine } from "./eject-file.ts";
+import type { Verb } from "./verbs.ts";
 
 /** A page of messages: each as a line, and what removes it. */
 export interface Page {
@@ -22,20 +22,20 @@ export interface Source {
   remove(refs: readonly string[]): Promise<void>;
 }
 
-export function ejectCommand(program: Command, context: () => Context): void {
-  program
-    .command("eject")
-    .description("Write a whole queue to standard output: its settings, then one message a line, as of one moment.")
-    .argument("<queue>", "the queue")
-    .option("--ephemeral", "an in-memory queue")
-    .option("--drain", "remove what has been written out")
-    .addHelpText("after", "\n  waggle eject orders > orders.jsonl\n  waggle import orders < orders.jsonl")
-    .exitOverride()
-    .action(async (queue: string, { ephemeral, drain }: { ephemeral?: true; drain?: true }) => {
-      const open = ephemeral === true ? ephemeralSource : durableSource;
-      await eject(context(), await open(context().api(), queue), drain === true);
-    });
-}
+export const ejectVerb: Verb = {
+  configure(command) {
+    command
+      .description("Write a whole queue to standard output: its settings, then one message a line, as of one moment.")
+      .argument("<queue>", "the queue")
+      .option("--ephemeral", "an in-memory queue")
+      .option("--drain", "remove what has been written out")
+      .addHelpText("after", "\n  waggle eject orders > orders.jsonl\n  waggle import orders < orders.jsonl");
+  },
+  async run(context, _operation, [queue], { ephemeral, drain }) {
+    const open = ephemeral === true ? ephemeralSource : durableSource;
+    await eject(context, await open(context.api(), String(queue)), drain === true);
+  },
+};
 
 /** Nothing but a page is in memory; the reader of the output sets the pace. */
 async function eject(

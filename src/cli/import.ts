@@ -1,12 +1,12 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import type { Command } from "commander";
 import { WaggleError } from "../client/error.ts";
 import { v1, type Api } from "../operations/api.ts";
 import type { Context } from "./context.ts";
 import { isEnd, isHead, type HeadLine, type MessageLine } from "./eject-file.ts";
 import { UsageError } from "./exit.ts";
+import type { Verb } from "./verbs.ts";
 import { unwrap, type ContentType, type WrappedBody } from "./wrap.ts";
 
 interface Options {
@@ -24,22 +24,23 @@ interface Taken {
 const BATCH_MESSAGES = 100;
 const BATCH_CHARS = 256_000;
 
-export function importCommand(program: Command, context: () => Context): void {
-  program
-    .command("import")
-    .description(
-      "Put an ejected queue back. Repeated after a break, it goes on where it ended: nothing is stored twice.",
-    )
-    .argument("[queue]", "where to; the name in the file when absent")
-    .option("--file <file>", "what to read; standard input when absent")
-    .option("--again", "store the messages once more, though this file was imported before")
-    .exitOverride()
-    .action(async (queue: string | undefined, options: Options) => {
-      const { file } = options;
-      if (file === undefined && process.stdin.isTTY) throw new UsageError("give a file, or one on standard input");
-      await importLines(context(), file === undefined ? process.stdin : createReadStream(file), queue, options);
-    });
-}
+export const importVerb: Verb = {
+  configure(command) {
+    command
+      .description(
+        "Put an ejected queue back. Repeated after a break, it goes on where it ended: nothing is stored twice.",
+      )
+      .argument("[queue]", "where to; the name in the file when absent")
+      .option("--file <file>", "what to read; standard input when absent")
+      .option("--again", "store the messages once more, though this file was imported before");
+  },
+  async run(context, _operation, [queue], options: Options) {
+    const { file } = options;
+    if (file === undefined && process.stdin.isTTY) throw new UsageError("give a file, or one on standard input");
+    const input = file === undefined ? process.stdin : createReadStream(file);
+    await importLines(context, input, queue as string | undefined, options);
+  },
+};
 
 async function importLines(
   context: Context,

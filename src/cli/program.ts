@@ -4,9 +4,7 @@ import { perform, type Operation } from "../operations/operation.ts";
 import { VERSION } from "../version.ts";
 import { confirm } from "./confirm.ts";
 import { contextOf, type Context, type Globals } from "./context.ts";
-import { ejectCommand } from "./eject.ts";
 import { EXIT, failureOf, type ExitCode } from "./exit.ts";
-import { importCommand } from "./import.ts";
 import { addFields, inputOf } from "./options.ts";
 import { endQuietlyWithReader, Output } from "./output.ts";
 import { print } from "./print.ts";
@@ -35,8 +33,6 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
     .showHelpAfterError("(see --help)")
     .addHelpText("after", "\nExit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 conflict, 5 unreachable.");
   for (const operation of operations) addOperation(program, operation);
-  ejectCommand(program, () => contextOfProgram(program));
-  importCommand(program, () => contextOfProgram(program));
   try {
     await program.parseAsync(argv, { from: "user" });
     return EXIT.ok;

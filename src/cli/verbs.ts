@@ -2,6 +2,8 @@ import type { Command } from "commander";
 import type { Operation } from "../operations/operation.ts";
 import { applyVerb } from "./apply.ts";
 import type { Context } from "./context.ts";
+import { ejectVerb } from "./eject.ts";
+import { importVerb } from "./import.ts";
 import { sendVerb } from "./send.ts";
 import { tailEphemeral, tailQueue } from "./tail.ts";
 import { mintVerb } from "./token.ts";
@@ -20,6 +22,8 @@ export interface Verb {
 
 export const verbs: Record<string, Verb> = {
   apply: applyVerb,
+  eject: ejectVerb,
+  import: importVerb,
   "queue send": sendVerb("bodies"),
   "ephemeral push": sendVerb("payloads"),
   "queue tail": tailQueue,

@@ -33,14 +33,12 @@ function add([method, path, rule, handler]: Route): void {
   };
   if (!path.includes(":")) fixed.set(`${method} ${path}`, answer);
   router[method.toLowerCase() as Lowercase<typeof method>](path, (request, env, ctx) =>
-    answer({
-      request: request as unknown as Request,
-      params: decoded(request.params),
-      broker: new Broker(env),
-      env,
-      ctx,
-    }),
+    answer(callOf(request as unknown as Request, decoded(request.params), env, ctx)),
   );
+}
+
+function callOf(request: Request, params: Record<string, string>, ...[env, ctx]: Args): Call {
+  return { request, params, broker: new Broker(env), env, ctx, self: (other) => handle(other, env, ctx) };
 }
 
 function decoded(params: Record<string, string>): Record<string, string> {
@@ -90,7 +88,7 @@ async function answered(path: string, request: Request, env: Env, ctx: Execution
   const answer = fixed.get(`${request.method} ${path}`);
   if (answer === undefined) return router.fetch(request as unknown as IRequest, env, ctx);
   try {
-    return await answer({ request, params: {}, broker: new Broker(env), env, ctx });
+    return await answer(callOf(request, {}, env, ctx));
   } catch (error) {
     return failureAt(path, error);
   }

@@ -14,7 +14,7 @@ export function preflight(request: Request, env: Env, methods: readonly string[]
   const response = allowed(request, new Response(null, { status: 204 }), readConfig(env).corsOrigins);
   if (!response.headers.has("access-control-allow-origin")) return response;
   if (methods.length > 0) response.headers.set("access-control-allow-methods", methods.join(", "));
-  response.headers.set("access-control-allow-headers", "authorization, content-type");
+  response.headers.set("access-control-allow-headers", "authorization, content-type, mcp-protocol-version");
   response.headers.set("access-control-max-age", String(MAX_AGE_SECONDS));
   return response;
 }

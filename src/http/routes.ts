@@ -11,6 +11,8 @@ export interface Call {
   broker: Broker;
   env: Env;
   ctx: ExecutionContext;
+  /** Answers another request of the API, for a route that is a client of it. */
+  self(request: Request): Promise<Response>;
   /** What was read of the request; see {@link once}. */
   asked?: Promise<unknown>;
   /** Whoever calls, once anybody wanted to know; see `claimsOf`. */

@@ -5,6 +5,7 @@ import { readQueues } from "../queue-readings.ts";
 import { VERSION } from "../version.ts";
 import { failureOf, json } from "./answers.ts";
 import { claimsOf } from "./gate.ts";
+import { serveMcp } from "./mcp.ts";
 import { prometheus } from "./prometheus.ts";
 import { queryOf } from "./query.ts";
 import { queueMetrics } from "./queue-metrics.ts";
@@ -19,6 +20,7 @@ export const systemRoutes: Route[] = [
   ["GET", "/api/v1/system/overview", admin("see the overview"), overview],
   ["GET", "/metrics", admin("see the metrics"), metrics],
   ["POST", "/api/v1/tickets", anyToken, async (call) => sellTicket(call, await claimsOf(call))],
+  ["POST", "/mcp", anyToken, serveMcp],
   ["GET", "/health", open, health],
 ];
 

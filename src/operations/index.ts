@@ -1,5 +1,6 @@
 import { brokerOperations } from "./broker.ts";
 import { consumerOperations } from "./consumers.ts";
+import { ejectOperations } from "./eject.ts";
 import { ephemeralOperations } from "./ephemeral.ts";
 import type { Operation } from "./operation.ts";
 import { queueOperations } from "./queues.ts";
@@ -13,5 +14,6 @@ export const operations: readonly Operation[] = [
   ...consumerOperations,
   replayOperation,
   ...ephemeralOperations,
+  ...ejectOperations,
   ...brokerOperations,
 ];

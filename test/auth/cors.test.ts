@@ -36,7 +36,7 @@ it.each(PATHS)("answers a preflight of %s without a token, from the table of rou
     const { headers } = response;
     expect(headers.get("access-control-allow-origin")).toBe(vars === LISTED ? ORIGIN : "*");
     expect((headers.get("access-control-allow-methods") ?? "").split(", ").sort()).toEqual(methodsAt(path));
-    expect(headers.get("access-control-allow-headers")).toBe("authorization, content-type");
+    expect(headers.get("access-control-allow-headers")).toBe("authorization, content-type, mcp-protocol-version");
     expect(Number(headers.get("access-control-max-age"))).toBeGreaterThanOrEqual(600);
     expect(headers.get("access-control-allow-credentials")).toBeNull();
     expect(headers.get("vary")).toBe(vars === LISTED ? "Origin" : null);

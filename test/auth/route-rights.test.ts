@@ -74,6 +74,7 @@ it("asks for less than admin where the contract says so, and nowhere else", asyn
     "POST /api/v1/ephemeral/ack": "ephemeral ack",
     "GET /api/v1/ephemeral/queues/:queue/depth": "depth",
     "POST /api/v1/tickets": "token",
+    "POST /mcp": "token",
     ...durable("/api/v1/queues"),
     ...durable("/client/v4/accounts/:account/queues"),
   });
