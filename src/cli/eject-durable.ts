@@ -27,6 +27,8 @@ interface EjectedMessage {
   origin: { source_queue: string; attempts: number; last_error: string } | null;
 }
 
+/** Bodies of one page. Short messages have a line that is much longer than their body. */
+const PAGE_BYTES = 64 * 1024;
 /** Refs that one call removes. */
 const REFS = 100;
 
@@ -44,7 +46,11 @@ export async function durableSource(api: Api, queue: string): Promise<Source> {
     },
     partitions,
     async page(partition, cursor, number): Promise<Page> {
-      const { messages, cursor: next, moment } = await api.post<Ejected>(v1`queues/${queue}/eject/page`, { cursor });
+      const {
+        messages,
+        cursor: next,
+        moment,
+      } = await api.post<Ejected>(v1`queues/${queue}/eject/page`, { cursor, max_bytes: PAGE_BYTES });
       const lines = messages.map((message, i) => lineOf(message, { partition, number: number + i }));
       return { lines, refs: messages.map(({ ref }) => ref), isRestarted: moment === "restarted", cursor: next };
     },

@@ -3,6 +3,7 @@ import type { Context } from "./context.ts";
 import { durableSource } from "./eject-durable.ts";
 import { ephemeralSource } from "./eject-ephemeral.ts";
 import { FORMAT, type EndLine, type HeadLine } from "./eject-file.ts";
+import { keepHeapSmall } from "./small-heap.ts";
 import type { Verb } from "./verbs.ts";
 
 /** A page of messages: each as a line, and what removes it. */
@@ -32,6 +33,7 @@ export const ejectVerb: Verb = {
       .addHelpText("after", "\n  waggle eject orders > orders.jsonl\n  waggle import orders < orders.jsonl");
   },
   async run(context, _operation, [queue], { ephemeral, drain }) {
+    keepHeapSmall();
     const open = ephemeral === true ? ephemeralSource : durableSource;
     await eject(context, await open(context.api(), String(queue)), drain === true);
   },
@@ -46,10 +48,12 @@ async function eject(
   await output.line(JSON.stringify({ format: FORMAT, ...head } satisfies HeadLine));
   const end: EndLine = { end: true, messages: 0, restarted: [] };
   const total = head.partitions.reduce((sum, { count }) => sum + count, 0);
-  for (const { partition, cursor: first } of partitions) {
-    let number = 1;
-    for (let cursor: string | null = first; cursor !== null;) {
-      const { lines, refs, isRestarted, cursor: next }: Page = await page(partition, cursor, number);
+  // A page of each in turn: the object of a partition that is left alone goes to sleep, and its moment with it.
+  let open = partitions.map((begun) => ({ ...begun, number: 1 }));
+  while (open.length > 0) {
+    const next: typeof open = [];
+    for (const { partition, cursor, number } of open) {
+      const { lines, refs, isRestarted, cursor: rest } = await page(partition, cursor, number);
       if (lines.length > 0) await output.line(lines.join("\n"));
       if (isDraining && refs.length > 0) {
         await output.flush();
@@ -57,11 +61,11 @@ async function eject(
         await remove(refs);
       }
       if (isRestarted && !end.restarted.includes(partition)) end.restarted.push(partition);
-      number += lines.length;
       end.messages += lines.length;
       output.progress(`${end.messages} of ${total} messages`);
-      cursor = next;
+      if (rest !== null) next.push({ partition, cursor: rest, number: number + lines.length });
     }
+    open = next;
   }
   await output.line(JSON.stringify(end));
   output.endProgress();

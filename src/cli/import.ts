@@ -1,12 +1,13 @@
 import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { WaggleError } from "../client/error.ts";
 import { v1, type Api } from "../operations/api.ts";
 import type { Context } from "./context.ts";
 import { isEnd, isHead, type HeadLine, type MessageLine } from "./eject-file.ts";
 import { UsageError } from "./exit.ts";
+import { keepHeapSmall } from "./small-heap.ts";
 import type { Verb } from "./verbs.ts";
+import { linesOf } from "./lines.ts";
 import { unwrap, type ContentType, type WrappedBody } from "./wrap.ts";
 
 interface Options {
@@ -37,6 +38,7 @@ export const importVerb: Verb = {
   async run(context, _operation, [queue], options: Options) {
     const { file } = options;
     if (file === undefined && process.stdin.isTTY) throw new UsageError("give a file, or one on standard input");
+    keepHeapSmall();
     const input = file === undefined ? process.stdin : createReadStream(file);
     await importLines(context, input, queue as string | undefined, options);
   },
@@ -51,8 +53,7 @@ async function importLines(
   const api = context.api();
   let importer: Importer | null = null;
   let isWhole = false;
-  for await (const text of createInterface({ input, crlfDelay: Infinity })) {
-    if (text.trim() === "") continue;
+  for await (const text of linesOf(input)) {
     const line = parsed(text);
     if (importer === null) {
       if (!isHead(line)) throw new UsageError("this is no ejected queue: its first line holds no settings");
