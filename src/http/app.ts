@@ -37,7 +37,8 @@ function add([method, path, rule, handler]: Route): void {
   );
 }
 
-function callOf(request: Request, params: Record<string, string>, ...[env, ctx]: Args): Call {
+/** What a route is called with. */
+export function callOf(request: Request, params: Record<string, string>, ...[env, ctx]: Args): Call {
   return { request, params, broker: new Broker(env), env, ctx, self: (other) => handle(other, env, ctx) };
 }
 

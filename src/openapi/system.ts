@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { ownersQuery } from "../contract/requests.ts";
+import { rpcMessage } from "../mcp/protocol.ts";
 import { count, type Operation } from "./operation.ts";
 import { overviewOperation } from "./overview.ts";
 
@@ -43,6 +44,27 @@ export const systemOperations: Record<string, Operation> = {
       },
     ],
     errors: ["ephemeral_unavailable"],
+  },
+  "POST /mcp": {
+    id: "mcp",
+    tag: "system",
+    summary: "One message of the Model Context Protocol: its tools are the verbs of the command line",
+    description: "JSON-RPC 2.0 over streamable HTTP, without sessions. A notification is answered 202 with no body.",
+    body: rpcMessage,
+    answers: [
+      {
+        status: 200,
+        description: "the response of JSON-RPC, be it a result or an error",
+        schema: z.object({
+          jsonrpc: z.literal("2.0"),
+          id: z.union([z.string(), z.number(), z.null()]),
+          result: z.optional(z.looseObject({})),
+          error: z.optional(z.object({ code: z.int(), message: z.string() })),
+        }),
+      },
+      { status: 202, description: "it was a notification" },
+    ],
+    errors: ["forbidden", "payload_too_large"],
   },
   "GET /health": {
     id: "health",

@@ -1,7 +1,7 @@
 import { createExecutionContext } from "cloudflare:test";
+import { callOf } from "../../src/http/app.ts";
 import { expect, it } from "vitest";
 import type { Need } from "../../src/auth/need.ts";
-import { Broker } from "../../src/broker.ts";
 import type { Claims } from "../../src/contract/rights.ts";
 import type { Route } from "../../src/http/routes.ts";
 import { open } from "../../src/http/rules.ts";
@@ -23,13 +23,7 @@ async function needOf(route: Route): Promise<Need> {
   const params = { queue: QUEUE };
   const request = new Request(`http://waggle${path}`, init);
   const named = route[1].includes(":queue") ? params : {};
-  return route[2]({
-    request,
-    params: named as Record<string, string>,
-    broker: new Broker(env),
-    env,
-    ctx: createExecutionContext(),
-  });
+  return route[2](callOf(request, named as Record<string, string>, env, createExecutionContext()));
 }
 
 async function isLetIn(sent: Sent): Promise<void> {

@@ -1,8 +1,8 @@
 import { createExecutionContext, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { callOf } from "../../src/http/app.ts";
 import { afterEach, expect, it, vi } from "vitest";
 import { popNeed } from "../../src/auth/need.ts";
 import { TICKET_TYPE } from "../../src/auth/verifier.ts";
-import { Broker } from "../../src/broker.ts";
 import { MAX_TICKETS } from "../../src/contract/limits.ts";
 import { admit, claimsOf } from "../../src/http/gate.ts";
 import type { Call } from "../../src/http/routes.ts";
@@ -33,8 +33,7 @@ async function buy(token: string): Promise<Ticket> {
 /** A call of a route that takes tickets. */
 function callWith(query: string, headers: Record<string, string> = {}, vars: object = {}): Call {
   const request = new Request(`http://waggle/subscribe?${query}`, { headers });
-  const given = { ...env, ...vars };
-  return { request, params: {}, broker: new Broker(given), env: given, ctx: createExecutionContext() };
+  return callOf(request, {}, { ...env, ...vars }, createExecutionContext());
 }
 
 function waiting(): Promise<number> {

@@ -213,6 +213,7 @@ it("the routes of the broker as a whole are as described", async () => {
   await ask("GET /api/v1/system/owners", { query: "?queue=described" });
   await ask("GET /api/v1/system/overview");
   await ask("POST /api/v1/tickets", {});
+  await ask("POST /mcp", { body: { jsonrpc: "2.0", id: 1, method: "tools/list" } });
 });
 
 it("every answer has been held against its schema", () => {
