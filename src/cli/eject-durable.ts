@@ -55,10 +55,13 @@ export async function durableSource(api: Api, queue: string): Promise<Source> {
       return { lines, refs: messages.map(({ ref }) => ref), isRestarted: moment === "restarted", cursor: next };
     },
     async remove(refs) {
+      let unknown = 0;
       for (let from = 0; from < refs.length; from += REFS) {
         const some = refs.slice(from, from + REFS).map((ref) => ({ ref }));
-        await api.post(v1`queues/${queue}/messages/purge`, { refs: some });
+        const { warnings } = await api.post<{ warnings: object }>(v1`queues/${queue}/messages/purge`, { refs: some });
+        unknown += Object.keys(warnings).length;
       }
+      return unknown;
     },
   };
 }

@@ -47,7 +47,8 @@ export async function ephemeralSource(api: Api, queue: string): Promise<Source> 
       return { lines, refs: messages.map(({ id }) => id), isRestarted: moment === "restarted", cursor: next };
     },
     async remove(ids) {
-      await api.post(v1`ephemeral/remove`, { queue, ids });
+      const { unknown } = await api.post<{ unknown: number }>(v1`ephemeral/remove`, { queue, ids });
+      return unknown;
     },
   };
 }

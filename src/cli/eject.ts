@@ -20,7 +20,8 @@ export interface Source {
   partitions: { partition: string; cursor: string }[];
   /** Messages from a cursor on; `number` is that of the first. */
   page(partition: string, cursor: string, number: number): Promise<Page>;
-  remove(refs: readonly string[]): Promise<void>;
+  /** Answers how many were not found: they have gone, or have got another name since. */
+  remove(refs: readonly string[]): Promise<number>;
 }
 
 export const ejectVerb: Verb = {
@@ -46,6 +47,7 @@ async function eject(
   isDraining: boolean,
 ): Promise<void> {
   await output.line(JSON.stringify({ format: FORMAT, ...head } satisfies HeadLine));
+  let left = 0;
   const end: EndLine = { end: true, messages: 0, restarted: [] };
   const total = head.partitions.reduce((sum, { count }) => sum + count, 0);
   // A page of each in turn: the object of a partition that is left alone goes to sleep, and its moment with it.
@@ -58,7 +60,7 @@ async function eject(
       if (isDraining && refs.length > 0) {
         await output.flush();
         toDisk();
-        await remove(refs);
+        left += await remove(refs);
       }
       if (isRestarted && !end.restarted.includes(partition)) end.restarted.push(partition);
       end.messages += lines.length;
@@ -69,6 +71,7 @@ async function eject(
   }
   await output.line(JSON.stringify(end));
   output.endProgress();
+  if (left > 0) output.note(`${left} of these were not there any more when they were to be removed`);
   if (end.restarted.length > 0) {
     output.note(`restarted meanwhile: ${end.restarted.join(", ")}; what was consumed there after that is missing`);
   }

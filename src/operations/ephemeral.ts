@@ -58,6 +58,13 @@ export const ephemeralOperations: Operation[] = [
     run: pop,
   }),
   operation({
+    name: "ephemeral peek",
+    summary: "Look at the oldest messages. Nothing is leased.",
+    input: { queue, partition, limit: field(z._default(whole(1, 100), 10), "how many messages, up to 100") },
+    args: ["queue"],
+    run: (api, { queue: name, ...query }) => api.get(v1`ephemeral/queues/${name}/peek`, query),
+  }),
+  operation({
     name: "ephemeral tail",
     summary:
       "Show messages as they come, as one more group: the others get all of theirs, and what no group has waited for is consumed.",

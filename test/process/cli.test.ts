@@ -146,11 +146,20 @@ it(of("queue consumers", "queue consume", "queue unconsume"), async () => {
 });
 
 it(
-  of("ephemeral ls", "ephemeral push", "ephemeral pop", "ephemeral depth", "ephemeral groups", "ephemeral drop-group"),
+  of(
+    "ephemeral ls",
+    "ephemeral push",
+    "ephemeral pop",
+    "ephemeral peek",
+    "ephemeral depth",
+    "ephemeral groups",
+    "ephemeral drop-group",
+  ),
   async () => {
     expect(await text("ephemeral push rooms", {}, '{"who":"ada"}')).toBe("1 message pushed.\n");
     expect(await result("ephemeral push rooms --partition b", { stdin: "1\n2\n" })).toEqual({ pushed: 2 });
     expect(await text("ephemeral ls")).toMatch(/rooms +3/);
+    expect(await text("ephemeral peek rooms --partition b --limit 1")).toBe("b  1\n");
     expect(await result("ephemeral depth rooms")).toMatchObject({ queue: "rooms", pending: 3 });
     expect(await text("ephemeral pop rooms --group g --partition b --limit 1")).toBe("b  1\n");
     expect(await text("ephemeral pop rooms --group g --partition b --lease")).toBe("b  2\n");

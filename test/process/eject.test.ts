@@ -163,9 +163,10 @@ it(
     const ejected = new AbortController();
     const first = join(folder, "first.jsonl");
     // From the moment on, whose settings are the first to be written.
-    const sending = begins(first).then(async () => {
+    const sending = (async () => {
+      await begins(first);
       while (!ejected.signal.aborted) await send(late++, 10);
-    });
+    })();
     const peakMb = await ejectTo(from, first);
     ejected.abort();
     await sending;

@@ -122,6 +122,7 @@ it("operates an ephemeral queue", async () => {
   await result("ephemeral_configure", { queue: "rooms", ttlSeconds: 60 });
   expect(await result("ephemeral_push", { queue: "rooms", payloads: [1, 2] })).toEqual({ pushed: 2 });
   expect(await result("ephemeral_ls")).toMatchObject({ queues: [{ queue: "rooms", depth: 2 }] });
+  expect((await result<{ messages: unknown[] }>("ephemeral_peek", { queue: "rooms" })).messages).toHaveLength(2);
   const pop = (limit: number) => result("ephemeral_pop", { queue: "rooms", group: "g", limit });
   expect(await pop(1)).toMatchObject({ messages: [{ payload: 1 }] });
   // One more group sees what is there, and takes nothing from the one that is.
