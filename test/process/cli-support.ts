@@ -47,7 +47,10 @@ export function waggle(args: readonly string[], { stdin = "", env = {}, heard }:
 /** Runs it on a terminal, and types. */
 export function onTerminal(args: readonly string[], typed: string): Promise<{ code: number | null; screen: string }> {
   const command = [process.execPath, MAIN, ...args].map((arg) => `'${arg}'`).join(" ");
+  // Where nobody looks, as in a CI, a terminal is taken for one without colours.
+  const { CI: _ci, ...env } = process.env;
   const child = spawn("script", ["-qec", command, "/dev/null"], {
+    env: { ...env, TERM: "xterm-256color" },
     timeout: PATIENCE_MS,
     stdio: ["pipe", "pipe", "pipe"],
   });
