@@ -14,7 +14,7 @@ export interface Finding {
 }
 
 /** As much of a queue's record and status as a diagnosis takes. */
-interface Queue {
+export interface Queue {
   queue_name: string;
   producers: unknown[];
   consumers: { consumer_id: string; name: string; type: string; script_name?: string; url?: string }[];
@@ -83,6 +83,10 @@ export function findingsOf(queue: Queue): Finding[] {
   for (const { partition, consumers: states } of status.partitions) {
     for (const state of states) found.push(...consumerFindings(queue, partition, state));
   }
+  if (status.delayed_count > 0 && status.next_alarm === null) {
+    const what = `${status.delayed_count} messages are delayed, and no alarm is set to wake the queue for them`;
+    found.push(problem(name, what, `a look sets it again: waggle queue info ${name}`));
+  }
   if (status.dropped.expired > 0) {
     found.push(
       warning(
@@ -101,15 +105,12 @@ export function findingsOf(queue: Queue): Finding[] {
       ),
     );
   }
-  if (found.length > 0) return found;
-  return [
-    ok(
-      name,
-      backlog === 0
-        ? "nothing waits"
-        : `${backlog} messages, the oldest ${status.oldest_message_age_seconds ?? 0} s old`,
-    ),
-  ];
+  return found.length > 0 ? found : [ok(name, calm(status, backlog))];
+}
+
+function calm({ oldest_message_age_seconds: age, next_alarm: alarm }: Queue["status"], backlog: number): string {
+  const waiting = backlog === 0 ? "nothing waits" : `${backlog} messages, the oldest ${age ?? 0} s old`;
+  return alarm === null ? waiting : `${waiting}; the next alarm is at ${alarm}`;
 }
 
 function consumerFindings({ queue_name: name, consumers }: Queue, partition: string, state: ConsumerStatus): Finding[] {
