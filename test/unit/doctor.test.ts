@@ -13,7 +13,11 @@ const STATE = {
 } as const;
 
 /** A queue with one consumer and nothing to complain of. */
-function queue({ status = {}, state = {}, ...rest }: { status?: object; state?: object } & Partial<Queue>): Queue {
+function queue({
+  status = {},
+  state = {},
+  ...rest
+}: Partial<Omit<Queue, "status">> & { status?: object; state?: object }): Queue {
   return {
     queue_name: "q",
     producers: [],
