@@ -1,15 +1,15 @@
 /** A call of the API of durable queues; answers its result. */
 export type Call = <T>(method: string, path: string, body?: unknown) => Promise<T>;
 
-/** How to call the broker at this URL. `token` null = it asks for none. */
-export function caller(url: string, token: string | null): Call {
+/** How to call the API at this URL. `token` null = it asks for none. */
+export function caller(url: string, token: string | null, base = "/api/v1"): Call {
   const headers = {
     "content-type": "application/json",
     ...(token === null ? {} : { authorization: `Bearer ${token}` }),
   };
   return async <T>(method: string, path: string, body?: unknown) => {
     const init = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) };
-    const response = await fetch(`${url}/api/v1${path}`, init);
+    const response = await fetch(`${url}${base}${path}`, init);
     const answer = (await response.json()) as { success: boolean; errors: { message: string }[]; result: T };
     if (answer.success) return answer.result;
     throw new Error(`${method} ${path}: ${answer.errors.map(({ message }) => message).join("; ")}`);

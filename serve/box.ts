@@ -5,8 +5,9 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { parseKeys } from "../src/auth/keys.ts";
 import { mintToken } from "../src/auth/mint.ts";
-import { caller, wakeQueues } from "./api.ts";
+import { caller, wakeQueues, type Call } from "./api.ts";
 import { ASSETS_SERVICE, withAssets } from "./assets.ts";
+import { runBridge } from "./bridge.ts";
 import { BIN, buildBroker, MAIN, ROOT, type Build } from "./build.ts";
 import { capnp } from "./capnp.ts";
 import { objectsDir, type BoxConfig } from "./config.ts";
@@ -40,18 +41,35 @@ export async function startBox(box: BoxConfig): Promise<Box> {
   const file = join(folder, "config.capnp");
   await writeFile(file, await configOf(box, keys, folder));
   const child = spawnGuarded(join(BIN, "workerd"), ["serve", file, "--control-fd=3"]);
-  const running = { url: urlOf(box), ended: endOf(child), stop: () => stop(child) };
+  const bridging = new AbortController();
+  const running = {
+    url: urlOf(box),
+    ended: endOf(child),
+    stop: () => {
+      bridging.abort();
+      return stop(child);
+    },
+  };
   try {
     await listening(child.stdio[3] as Readable, Object.keys(addressesOf(box)), running.ended);
-    const token = keys === null ? null : await mintToken(parseKeys(keys), { admin: true }, TOKEN_SECONDS);
-    const call = caller(running.url, token);
+    const call = await callerOf(running.url, keys);
     await declare(call, box);
     await wakeQueues(call);
+    // A token does not last as long as a bridge does.
+    const here: Call = async (...args) => (await callerOf(running.url, keys))(...args);
+    for (const { token, ...bridge } of box.bridges) {
+      const secret = (await readFile(token, "utf8")).trim();
+      void runBridge({ ...bridge, token: secret }, here, bridging.signal);
+    }
     return running;
   } catch (error) {
     await running.stop();
     throw error;
   }
+}
+
+async function callerOf(url: string, keys: string | null): Promise<Call> {
+  return caller(url, keys === null ? null : await mintToken(parseKeys(keys), { admin: true }, TOKEN_SECONDS));
 }
 
 async function configOf(box: BoxConfig, keys: string | null, folder: string): Promise<string> {

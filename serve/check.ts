@@ -22,6 +22,7 @@ export async function check(box: BoxConfig): Promise<string[]> {
     ofData(box),
     ...box.workers.map((worker, index) => ofWorker(worker, `workers[${index}]`, box)),
     ...box.consumers.map(async ({ queue, ...body }, index) => ofConsumer(queue, body, `consumers[${index}]`)),
+    ...box.bridges.map((each, index) => ofBridge(each, `bridges[${index}]`)),
     ofDuplicates(box),
   ]);
   return found.flat();
@@ -119,6 +120,16 @@ async function ofConsumer(queue: string, body: Record<string, unknown>, at: stri
       if (body["type"] === "worker") throw new Error("a Worker consumes by the queues table of its entry in workers");
       const draft = consumerDraft(body, (script) => script);
       if (draft.type === "http" && draft.secret === null) throw new Error("secret is required");
+    })),
+  ];
+}
+
+async function ofBridge({ queue, token, url }: BoxConfig["bridges"][number], at: string): Promise<string[]> {
+  return [
+    ...(isQueueName(queue) ? [] : [`${at}.queue must be the name of a queue, not ${JSON.stringify(queue)}`]),
+    ...(URL.canParse(url) ? [] : [`${at}.url must be a URL, not ${JSON.stringify(url)}`]),
+    ...(await lineOf(`${at}.token`, async () => {
+      if ((await readFile(token, "utf8")).trim() === "") throw new Error(`${token} is empty`);
     })),
   ];
 }

@@ -47,6 +47,16 @@ const worker = z.strictObject({
 });
 export type WorkerConfig = z.infer<typeof worker>;
 
+/** From a queue of Cloudflare's into a durable queue here. */
+const bridge = z.strictObject({
+  account: text,
+  source: text,
+  queue: text,
+  /** A file that holds a token of Cloudflare's for queues. */
+  token: text,
+  url: z._default(text, "https://api.cloudflare.com/client/v4"),
+});
+
 const schema = z.strictObject({
   host: z._default(text, "127.0.0.1"),
   port: z._default(port, 6632),
@@ -60,6 +70,7 @@ const schema = z.strictObject({
   workers: z._default(z.array(worker), []),
   /** `queue`, and the body that the API's route takes; checked as that. */
   consumers: z._default(z.array(z.looseObject({ queue: text })), []),
+  bridges: z._default(z.array(bridge), []),
 });
 
 /** What one box is to run. Every path in it is absolute. */
@@ -97,6 +108,7 @@ export async function readBox({ config, port: givenPort, data: givenData }: Over
     data: givenData === undefined ? at(box.data) : resolve(givenData),
     ...(box.keys === undefined ? {} : { keys: at(box.keys) }),
     ...(box.assets === undefined ? {} : { assets: at(box.assets) }),
+    bridges: box.bridges.map((each) => ({ ...each, token: at(each.token) })),
     workers: box.workers.map((each) => ({ ...each, main: at(each.main) })),
   };
 }

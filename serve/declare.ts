@@ -28,6 +28,7 @@ export async function declare(call: Call, box: BoxConfig): Promise<void> {
   for (const { queue_name, settings } of box.queues) await declareQueue(call, queue_name, settings ?? {});
   for (const { name, queues } of box.workers) await call("POST", "/manifests", { name, queues });
   for (const consumer of box.consumers) await declareConsumer(call, consumer);
+  for (const { queue } of box.bridges) await ensureQueue(call, queue);
   for (const name of before.workers.filter((worker) => !now.workers.includes(worker))) {
     await call("POST", "/manifests", { name, queues: {} });
   }

@@ -69,7 +69,7 @@ function refuse(problems: readonly string[]): void {
   if (problems.length > 0) throw new BadConfig(problems);
 }
 
-function say({ keys, data, workers, consumers }: BoxConfig, url: string): void {
+function say({ keys, data, workers, consumers, bridges }: BoxConfig, url: string): void {
   const lines = [
     `Waggle listens on ${url}, its data in ${data}`,
     keys === undefined
@@ -79,6 +79,7 @@ function say({ keys, data, workers, consumers }: BoxConfig, url: string): void {
     ...consumers.map(({ queue, ...body }) =>
       `${queue}: ${String(body["type"])} ${String(body["url"] ?? "")}`.trimEnd(),
     ),
+    ...bridges.map(({ source, queue }) => `bridge from ${source} into ${queue}`),
   ];
   console.log(lines.join("\n"));
 }
