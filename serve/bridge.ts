@@ -1,4 +1,6 @@
+import { setTimeout } from "node:timers/promises";
 import { DEFAULT_PARTITION } from "../src/contract/limits.ts";
+import { batchesByBody } from "../src/operations/batches.ts";
 import { caller, type Call } from "./api.ts";
 
 /** A queue of Cloudflare's, and the durable queue of this box that its messages go on to. */
@@ -27,6 +29,8 @@ const LEASE_MS = 60_000;
 /** Between two looks at a source that has nothing, and after a failure. */
 const IDLE_MS = 2000;
 const FAILED_MS = 10_000;
+/** Far below what one import may carry. */
+const MAX_CHARS = 400_000;
 /** How long what cannot be taken waits for another try, which uses up its retries at the source. */
 const REFUSED_SECONDS = 600;
 
@@ -46,7 +50,7 @@ export async function runBridge(config: BridgeConfig, here: Call, signal: AbortS
       const messages = await pull(there, path);
       const taken = messages.filter(isReadable);
       const numbered = taken.map((message) => ({ number: ++stored, ...importShape(message) }));
-      for (const batch of batches(numbered)) {
+      for (const batch of batchesByBody(numbered, MAX_CHARS)) {
         await here("POST", `/queues/${config.queue}/import`, {
           source: run,
           partition: DEFAULT_PARTITION,
@@ -97,33 +101,7 @@ function importShape(message: Pulled) {
   return { id, timestamp_ms, body, content_type: typeOf(message) };
 }
 
-/** Far below what one import may carry. */
-const MAX_CHARS = 400_000;
-
-function batches<T extends { body: string }>(messages: readonly T[]): T[][] {
-  const cut: T[][] = [];
-  let room = 0;
-  for (const message of messages) {
-    if (message.body.length > room) {
-      cut.push([]);
-      room = MAX_CHARS;
-    }
-    cut.at(-1)?.push(message);
-    room -= message.body.length;
-  }
-  return cut;
-}
-
-function wait(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener(
-      "abort",
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
-  });
+/** Ends early when the bridge does. */
+async function wait(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { signal }).catch(() => {});
 }

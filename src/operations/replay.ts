@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { DEFAULT_PARTITION } from "../contract/limits.ts";
 import { MAX_BATCH_MESSAGES } from "../contract/queue-limits.ts";
 import { v1, type Api } from "./api.ts";
+import { batchesByBody } from "./batches.ts";
 import { field, InputError, operation, type Operation } from "./operation.ts";
 import { whole } from "./whole.ts";
 
@@ -59,7 +60,7 @@ async function replay(api: Api, { queue, to, limit }: Input) {
     for (const target of new Set(some.map((letter) => targetOf(letter, to) ?? ""))) {
       const letters = some.filter((letter) => targetOf(letter, to) === target);
       if (target === queue) throw new InputError(`${JSON.stringify(queue)} cannot be replayed into itself`);
-      for (const batch of batches(letters)) {
+      for (const batch of batchesByBody(letters, MAX_BODY_CHARS)) {
         await move(api, { source, queue, target, from: moved }, batch);
         moved += batch.length;
       }
@@ -95,18 +96,4 @@ function targetOf({ metadata }: DeadLetter, to: string | undefined): string | un
 
 function importShape({ id, body, timestamp_ms, metadata }: DeadLetter) {
   return { id, body, timestamp_ms, content_type: metadata["CF-Content-Type"] };
-}
-
-function batches(letters: readonly DeadLetter[]): DeadLetter[][] {
-  const cut: DeadLetter[][] = [];
-  let room = 0;
-  for (const letter of letters) {
-    if (letter.body.length > room) {
-      cut.push([]);
-      room = MAX_BODY_CHARS;
-    }
-    cut.at(-1)?.push(letter);
-    room -= letter.body.length;
-  }
-  return cut;
 }
