@@ -6,7 +6,6 @@ import { Batch, type Handed } from "./batch.ts";
 import { COST, EngineContext, type Effects } from "./context.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Group } from "./group.ts";
-import { parseMessageId } from "./ids.ts";
 import { Moments } from "./moments.ts";
 import { planEviction } from "./eviction.ts";
 import { HandOver } from "./handover.ts";
@@ -15,64 +14,16 @@ import type { Queue } from "./queue.ts";
 import { Queues } from "./queues.ts";
 import { costOfKey, type KeysState } from "./recent-keys.ts";
 import type { Restored } from "./restore.ts";
+import type { Ack, Claim, Imported, Outcome, PopRequest, PushOptions } from "./requests.ts";
 import { Room } from "./room.ts";
+import { ackOne, discard, release } from "./settling.ts";
 import { Subscription, type SubscribeRequest } from "./subscription.ts";
 import { takeSnapshot, type Snapshot } from "./snapshot.ts";
 import type { StoredPart } from "./stored.ts";
 import { weigh, type Weight } from "./text.ts";
 import { Waiter } from "./waiter.ts";
 
-export interface PopRequest {
-  queue: string;
-  /** null = any partition. */
-  partition: string | null;
-  group: string;
-  batch: number;
-  autoAck: boolean;
-  /** How long to wait for a message, in ms; 0 = answer at once. */
-  waitMs: number;
-  /** Names the pop while it is parked, to cancel it by. */
-  waiterId: string;
-}
-
-/** What a push may ask for beside being stored. */
-export interface PushOptions {
-  /** Names the push, so that a repeat of it within a minute stores nothing. */
-  key?: string | undefined;
-  /** Whether to refuse the push when nobody is there to take it. */
-  requireResponders?: boolean | undefined;
-}
-
-/** A demand of a queue's home on another owner of it. */
-export interface Claim {
-  queue: string;
-  group: string;
-  /** How many messages at the most; 0 only asks. */
-  limit: number;
-  maxBytes: number;
-  autoAck: boolean;
-  /** Whether the home wants to hear of later messages. */
-  interest: boolean;
-}
-
-/** What the holder of a message says of it. */
-export type AckStatus = "completed" | "retry" | "failed";
-
-export interface Ack {
-  id: string;
-  status: AckStatus;
-  /** The delivery that is meant; absent = whichever is current. */
-  attempts?: number | undefined;
-}
-
-export type Outcome = "acked" | "redelivered" | "unknown" | "stale";
-
-/** What became of the messages of an import. */
-export interface Imported {
-  imported: number;
-  /** Were here already. */
-  repeated: number;
-}
+export type { Ack, AckStatus, Claim, Imported, Outcome, PopRequest, PushOptions } from "./requests.ts";
 
 export interface EngineConfig {
   /** Named in the ids of everything that this engine hands over. */
@@ -211,25 +162,7 @@ export class Engine {
 
   /** Removes messages, whichever groups have them or still need them. Answers how many were here. */
   discard(name: string, ids: readonly string[]): number {
-    const queue = this.queues.get(name);
-    const wanted = new Map<string, Set<number>>();
-    for (const id of ids.map(parseMessageId)) {
-      if (id?.incarnation !== this.#context.incarnation) continue;
-      wanted.set(id.partition, (wanted.get(id.partition) ?? new Set()).add(id.seq));
-    }
-    let discarded = 0;
-    for (const [partition, seqs] of wanted) {
-      const ring = queue?.rings.get(partition);
-      if (queue === undefined || ring === undefined) continue;
-      for (const message of ring.messages) {
-        if (seqs.size === 0) break;
-        if (!seqs.delete(message.seq)) continue;
-        ring.discard(message);
-        discarded++;
-      }
-      queue.reviewWindows(ring);
-    }
-    return discarded;
+    return discard(this.#context, this.queues.get(name), ids);
   }
 
   /** How many messages an earlier push with this key stored; null = none is remembered. */
@@ -362,22 +295,9 @@ export class Engine {
   /** Settles what was handed over; one outcome per ack, in order. */
   ack(name: string, groupName: string, acks: readonly Ack[]): Outcome[] {
     const queue = this.queues.get(name);
-    const outcomes = acks.map((ack) => this.#ackOne(queue, groupName, ack));
+    const outcomes = acks.map((ack) => ackOne(this.#context, queue, groupName, ack));
     this.#context.wake();
     return outcomes;
-  }
-
-  #ackOne(queue: Queue | undefined, groupName: string, ack: Ack): Outcome {
-    const id = parseMessageId(ack.id);
-    if (id === null) return "unknown";
-    if (id.incarnation !== this.#context.incarnation) return "stale";
-    const cursor = queue?.rings.get(id.partition)?.cursors.get(groupName);
-    const delivery = cursor?.deliveries.get(id.seq);
-    if (cursor === undefined || delivery === undefined || delivery.state === "returned") return "unknown";
-    if (ack.attempts !== undefined && ack.attempts !== delivery.attempts) return "unknown";
-    if (ack.status !== "completed") return cursor.retry(delivery) ? "redelivered" : "acked";
-    cursor.complete(delivery);
-    return "acked";
   }
 
   /**
@@ -385,15 +305,7 @@ export class Engine {
    * if they had not been made.
    */
   release(name: string, groupName: string, handed: readonly Handed[], reached = false): void {
-    const rings = this.queues.get(name)?.rings;
-    for (const { partition, seqs, attempts } of handed) {
-      const cursor = rings?.get(partition)?.cursors.get(groupName);
-      seqs.forEach((seq, index) => {
-        const delivery = cursor?.deliveries.get(seq);
-        // A lease that ran out meanwhile may be somebody else's by now.
-        if (delivery?.state === "leased" && delivery.attempts === attempts[index]) cursor?.release(delivery, reached);
-      });
-    }
+    release(this.queues.get(name), groupName, handed, reached);
     this.#context.wake();
   }
 
