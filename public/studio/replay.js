@@ -3,8 +3,8 @@ import { path } from "./api.js";
 /** @import { Peeked } from "./peek.js" */
 /** @import { Studio } from "./main.js" */
 
-/** The place before everything: `[]` in base64, a list of partitions that are read from elsewhere than their start. */
-const START = "W10";
+/** The place before everything. */
+const START = "start";
 /** How many dead letters are read at once. */
 const BATCH = 100;
 /** What one import carries stays below this, whatever the bodies are. */

@@ -2,7 +2,7 @@ import { MAX_UNREAD_BYTES, MAX_UNSETTLED_BYTES } from "../contract/limits.ts";
 import type { Batch, Handed } from "./batch.ts";
 import { COST, type EngineContext } from "./context.ts";
 import { RANK, type Due } from "./deadlines.ts";
-import type { Ack } from "./engine.ts";
+import type { Ack } from "./requests.ts";
 import { parseMessageId } from "./ids.ts";
 import type { Queues } from "./queues.ts";
 import { UnsettledMessages, type Unsettled } from "./unsettled.ts";

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { begunPartitions } from "./queue-answers.ts";
 import { named } from "./components.ts";
 import { count, described, text } from "./operation.ts";
 
@@ -78,13 +79,7 @@ export const begunEject = z.object({
   queue: z.string(),
   tier,
   options,
-  partitions: z.array(
-    z.object({
-      partition: z.string(),
-      count: count("messages that there are"),
-      cursor: text("where the first page begins"),
-    }),
-  ),
+  partitions: begunPartitions,
 });
 
 export const ejectedPage = z.object({

@@ -162,17 +162,20 @@ export const peeked = z.object({
   after: z.optional(text("where the next peek goes on")),
 });
 
+/** Where an eject begins, of either kind of queue. */
+export const begunPartitions = z.array(
+  z.object({
+    partition: z.string(),
+    count: count("messages that there are"),
+    cursor: text("where the first page begins"),
+  }),
+);
+
 export const begunEject = z.object({
   eject_id: z.string(),
   taken_on: time,
   queue,
-  partitions: z.array(
-    z.object({
-      partition: z.string(),
-      count: count("messages that there are"),
-      cursor: text("where the first page begins"),
-    }),
-  ),
+  partitions: begunPartitions,
 });
 
 export const ejectedPage = z.object({
