@@ -2,7 +2,7 @@ import type { Bench, Scenario } from "../bench.ts";
 import { Client, Connection, post } from "../client.ts";
 import { interleave, quantile } from "../measure.ts";
 import { freshQueues, payload, push, repeat, subscribePath } from "../requests.ts";
-import { Subscriber } from "../subscriber.ts";
+import { Subscriber, type Acks } from "../subscriber.ts";
 
 const PARTITION = "Default";
 const PREFETCH = 1000;
@@ -13,8 +13,9 @@ export const sockets: Scenario = {
   name: "socket",
   async run(bench) {
     await latency(bench);
-    await throughput(bench, 100);
-    await throughput(bench, 10);
+    await throughput(bench, 100, "batch");
+    await throughput(bench, 10, "batch");
+    await throughput(bench, 100, "each");
   },
 };
 
@@ -64,12 +65,12 @@ async function deliveries(port: number, subscriber: Subscriber, request: Buffer)
   };
 }
 
-async function throughput(bench: Bench, batch: number): Promise<void> {
+async function throughput(bench: Bench, batch: number, acks: Acks): Promise<void> {
   const bytes = 200;
   const count = bench.some(200);
   // On a busy machine a whole round may be pushed before its acks come: the default bound is 10,000 messages.
   const broker = await bench.start({ EPHEMERAL_QUEUE_MAX_LENGTH: count * batch });
-  const [waggle, bare] = await open({ broker, bare: bench.bare });
+  const [waggle, bare] = await open({ broker, bare: bench.bare }, acks);
   const clients = await Promise.all([broker, bench.bare].map(({ port }) => Client.open(port, CONNECTIONS)));
   const shares: number[] = [];
   const round = (client: Client | undefined, subscriber: Subscriber, request: Buffer) => async () => {
@@ -86,7 +87,7 @@ async function throughput(bench: Bench, batch: number): Promise<void> {
     round(clients[0], waggle.subscriber, push(waggle.queue, batch, bytes)),
     round(clients[1], bare, post("/tell", framed(batch, bytes))),
   ]);
-  const name = `delivered and acked over a WebSocket, pushes of ${batch}`;
+  const name = `delivered and acked over a WebSocket, pushes of ${batch}${acks === "each" ? ", ids acked" : ""}`;
   const note = `the client is busy ${Math.round(100 * quantile(shares, 0.5))} % of the time`;
   const unit = "messages/s, reference: a bare object's socket";
   bench.report({ name, figure, reference, unit, bar: { atLeast: 0.7 }, note });
@@ -95,14 +96,14 @@ async function throughput(bench: Bench, batch: number): Promise<void> {
 }
 
 /** A subscriber of the broker's, and one of the bare object's. */
-async function open({ broker, bare }: Pick<Bench, "broker" | "bare">) {
+async function open({ broker, bare }: Pick<Bench, "broker" | "bare">, acks: Acks = "batch") {
   const [queue = ""] = freshQueues(1);
-  const subscriber = await Subscriber.open(broker.port, subscribePath(queue, PARTITION, PREFETCH));
-  return [{ queue, subscriber }, await Subscriber.open(bare.port, "/socket")] as const;
+  const subscriber = await Subscriber.open(broker.port, subscribePath(queue, PARTITION, PREFETCH), acks);
+  return [{ queue, subscriber }, await Subscriber.open(bare.port, "/socket", acks)] as const;
 }
 
 /** A frame of the broker's, down to the length of its ids: the bare object is told to send just what the broker sends. */
 function framed(count: number, bytes: number): string {
   const message = `{"id":"e:0123456789abcdef:${PARTITION}:123456","partition":"${PARTITION}","attempts":1,"payload":${payload(bytes)}}`;
-  return `{"type":"messages","messages":[${Array.from({ length: count }, () => message).join(",")}]}`;
+  return `{"type":"messages","batch":1234567890123456,"messages":[${Array.from({ length: count }, () => message).join(",")}]}`;
 }

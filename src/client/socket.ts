@@ -14,11 +14,25 @@ export interface Ending {
   wasSubscribed: boolean;
 }
 
+/** Messages that came together: once all are done with, they are acked as a whole. */
+interface Batch {
+  number: number;
+  /** How many of them have not been settled. */
+  left: number;
+}
+
+/** A message as it waits to be handed out. */
+export interface Received<T> {
+  message: Message<T>;
+  batch: Batch;
+}
+
 /** One WebSocket of a subscription, from its opening to its end. */
 export class Socket<T> {
   readonly #socket: WebSocket;
-  #messages: Message<T>[] = [];
-  #acks: Settled[] = [];
+  #received: Received<T>[] = [];
+  /** What has been settled since the last flush, by batch. */
+  #acks = new Map<Batch, Settled[]>();
   #isFlushing = false;
   #wasSubscribed = false;
   #ending: Ending | null = null;
@@ -43,13 +57,13 @@ export class Socket<T> {
   }
 
   /** The next message; null = the socket has ended, or has been closed. Throws what the broker refused an ack with. */
-  async next(): Promise<Message<T> | null> {
+  async next(): Promise<Received<T> | null> {
     for (;;) {
       if (this.#error !== null) throw this.#error;
       // What came before the end goes back to the queue with it: it would be handled twice.
       if (this.#ending !== null || this.#isStopped) return null;
-      const message = this.#messages.shift();
-      if (message !== undefined) return message;
+      const received = this.#received.shift();
+      if (received !== undefined) return received;
       this.#flush();
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
@@ -58,8 +72,11 @@ export class Socket<T> {
   }
 
   /** Acks of one turn go together. */
-  settle(settled: Settled): void {
-    this.#acks.push(settled);
+  settle({ message: { id, attempts }, batch }: Received<T>, status: "completed" | "retry"): void {
+    const acks = this.#acks.get(batch) ?? [];
+    acks.push({ id, attempts, status });
+    this.#acks.set(batch, acks);
+    batch.left--;
     if (this.#isFlushing) return;
     this.#isFlushing = true;
     setTimeout(() => this.#flush(), 0);
@@ -67,8 +84,16 @@ export class Socket<T> {
 
   #flush(): void {
     this.#isFlushing = false;
-    if (this.#acks.length > 0) this.#send(JSON.stringify({ type: "ack", acks: this.#acks }));
-    this.#acks = [];
+    const single: Settled[] = [];
+    const whole: Batch[] = [];
+    for (const [batch, acks] of this.#acks) {
+      if (batch.left === 0) whole.push(batch);
+      single.push(...(batch.left === 0 ? acks.filter(({ status }) => status !== "completed") : acks));
+    }
+    // First what is not completed: of a batch, the rest is.
+    if (single.length > 0) this.#send({ type: "ack", acks: single });
+    for (const { number } of whole) this.#send({ type: "ack", batch: number });
+    this.#acks.clear();
   }
 
   /** Hands out nothing more; what is in hand can still be settled. */
@@ -82,22 +107,27 @@ export class Socket<T> {
     this.#end(1000, "");
   }
 
-  #send(text: string): void {
+  #send(frame: object | "ping"): void {
     // Of a socket that has ended, everything has gone back.
-    if (this.#ending === null && this.#socket.readyState === 1) this.#socket.send(text);
+    if (this.#ending !== null || this.#socket.readyState !== 1) return;
+    this.#socket.send(frame === "ping" ? frame : JSON.stringify(frame));
   }
 
   #receive(text: string): void {
     this.#listen();
     if (text === "pong") return;
-    const { type, messages, code, error } = JSON.parse(text) as {
+    const { type, batch, messages, code, error } = JSON.parse(text) as {
       type: string;
+      batch: number;
       messages: Message<T>[];
       code: string;
       error: string;
     };
     if (type === "subscribed") this.#wasSubscribed = true;
-    if (type === "messages") this.#messages.push(...messages);
+    if (type === "messages") {
+      const came: Batch = { number: batch, left: messages.length };
+      for (const message of messages) this.#received.push({ message, batch: came });
+    }
     // An ack that another owner could not be asked for is one that did not come: its message is delivered again.
     if (type === "error" && code === "forbidden") this.#error = new WaggleError(error, { code, status: 403 });
     this.#wake();
@@ -116,7 +146,7 @@ export class Socket<T> {
     if (this.#ending !== null) return;
     clearTimeout(this.#watch);
     this.#ending = { code, reason, wasSubscribed: this.#wasSubscribed };
-    this.#messages = [];
+    this.#received = [];
     this.#socket.close();
     this.#wake();
   }

@@ -1,6 +1,6 @@
 import { WaggleError } from "./error.ts";
 import { delayBefore, isPassing, sleep } from "./retry.ts";
-import { Socket, type Ending } from "./socket.ts";
+import { Socket, type Ending, type Received } from "./socket.ts";
 import type { Transport } from "./transport.ts";
 import type { Abortable, Message } from "./types.ts";
 
@@ -58,9 +58,9 @@ export async function* subscribe<T>(
     signal?.addEventListener("abort", leave);
     try {
       if (signal?.aborted) leave();
-      for (let message = await socket.next(); message !== null; message = await socket.next()) {
+      for (let received = await socket.next(); received !== null; received = await socket.next()) {
         failures = 0;
-        yield* handed(socket, message);
+        yield* handed(socket, received);
       }
     } finally {
       signal?.removeEventListener("abort", leave);
@@ -73,14 +73,13 @@ export async function* subscribe<T>(
 }
 
 /** Hands out one message and settles it, unless the loop is left with it: then it goes back with the socket. */
-function* handed<T>(socket: Socket<T>, message: Message<T>): Generator<SubscribedMessage<T>, void, undefined> {
-  const { id, attempts } = message;
+function* handed<T>(socket: Socket<T>, received: Received<T>): Generator<SubscribedMessage<T>, void, undefined> {
   let isSettled = false;
   const settle = (status: "completed" | "retry") => {
-    if (!isSettled) socket.settle({ id, attempts, status });
+    if (!isSettled) socket.settle(received, status);
     isSettled = true;
   };
-  yield { ...message, ack: () => settle("completed"), retry: () => settle("retry") };
+  yield { ...received.message, ack: () => settle("completed"), retry: () => settle("retry") };
   settle("completed");
 }
 

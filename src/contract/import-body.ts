@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { JsonScanner } from "./json-scanner.ts";
+import type { JsonScanner } from "./json-scanner.ts";
 import { scanned, type BodyText } from "./json-text.ts";
 import { MAX_ITEMS } from "./limits.ts";
 import { name } from "./names.ts";
@@ -35,38 +35,42 @@ const OPEN_BRACKET = 0x5b;
 
 /** Reads an import. Like those of a push, its payloads are cut out of the body and never parsed. */
 export function readImport({ text }: BodyText): Import {
-  const head: Record<string, unknown> = {};
-  const messages: { number: unknown }[] = [];
-  const payloads: string[] = [];
-  scanned(() => {
-    const scanner = new JsonScanner(text);
-    if (scanner.peek() !== OPEN_BRACE) throw bad("the body must be an object");
-    scanner.object((key) => {
-      if (key === "messages") {
-        head[key] = messages;
-        readMessages(scanner, messages, payloads);
-      } else if (Object.hasOwn(importHead.shape, key)) head[key] = scalar(scanner.value());
-      else scanner.skip();
-    });
-    scanner.end();
-  });
-  const { queue, source, partition, messages: numbered } = parse(importHead, head);
-  return { queue, source, partition, numbers: numbered.map(({ number }) => number), payloads };
+  const read: Read = { head: {}, messages: [], payloads: [] };
+  scanned(text, readMembers, read);
+  const { queue, source, partition, messages: numbered } = parse(importHead, read.head);
+  return { queue, source, partition, numbers: numbered.map(({ number }) => number), payloads: read.payloads };
 }
 
-function readMessages(scanner: JsonScanner, messages: { number: unknown }[], payloads: string[]): void {
+interface Read {
+  head: Record<string, unknown>;
+  messages: { number: unknown }[];
+  payloads: string[];
+}
+
+function readMembers(scanner: JsonScanner, read: Read): void {
+  if (scanner.peek() !== OPEN_BRACE) throw bad("the body must be an object");
+  for (let key = scanner.firstKey(); key !== null; key = scanner.nextKey()) {
+    if (key === "messages") readMessages(scanner, read);
+    else if (Object.hasOwn(importHead.shape, key)) read.head[key] = scalar(scanner.value());
+    else scanner.skip();
+  }
+}
+
+function readMessages(scanner: JsonScanner, { head, messages, payloads }: Read): void {
   if (scanner.peek() !== OPEN_BRACKET) throw bad("messages must be an array");
-  scanner.array((index) => {
+  head["messages"] = messages;
+  for (let more = scanner.firstElement(); more; more = scanner.nextElement()) {
+    const index = messages.length;
     if (scanner.peek() !== OPEN_BRACE) throw bad(`messages[${index}] must be an object`);
     let number: unknown;
     let payload: string | null = null;
-    scanner.object((key) => {
+    for (let key = scanner.firstKey(); key !== null; key = scanner.nextKey()) {
       if (key === "number") number = scalar(scanner.value());
       else if (key === "payload") payload = scanner.value();
       else scanner.skip();
-    });
+    }
     if (payload === null) throw bad(`messages[${index}].payload is required`);
     messages.push({ number });
     payloads.push(payload);
-  });
+  }
 }

@@ -1,3 +1,5 @@
+import { keep } from "../kept.ts";
+
 /** Text that is not JSON, and where it stops being so. */
 export class JsonSyntaxProblem extends Error {
   override name = "JsonSyntaxProblem";
@@ -18,6 +20,18 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const WORD = /true|false|null/y;
 
+/**
+ * An object as most payloads are: a few plain members with no white space between them. It is left to the engine as a whole,
+ * twice as fast as its parts. No token can be read in two ways, so that a text that turns out to be something else is known
+ * to be after one look back at each of its characters.
+ */
+const FLAT = flatObject(`"${PLAIN.source}"`, `${NUMBER.source}|${WORD.source}`, 32);
+
+function flatObject(string: string, others: string, maxMembers: number): RegExp {
+  const member = `${string}:(?:${string}|${others})`;
+  return new RegExp(`\\{${member}(?:,${member}){0,${maxMembers - 1}}\\}`, "y");
+}
+
 /** Where a match of a sticky expression at `at` ends; -1 when there is none. */
 function endOf(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
@@ -35,6 +49,7 @@ function isSpace(code: number): boolean {
 export class JsonScanner {
   at = 0;
   readonly #text: string;
+  readonly #nesting = new Nesting();
 
   constructor(text: string) {
     this.#text = text;
@@ -58,25 +73,30 @@ export class JsonScanner {
     if (!Number.isNaN(this.peek())) this.fail("expected the end");
   }
 
-  /** The members of an object: calls `member` with each key, which must consume the value. */
-  object(member: (key: string) => void): void {
+  /** Opens an object and answers its first key, or null when it has none. The key's value must be consumed before {@link nextKey}. */
+  firstKey(): string | null {
     this.#expect(OPEN_BRACE);
-    if (this.#take(CLOSE_BRACE)) return;
-    do {
-      member(this.#key());
-    } while (this.#take(COMMA));
-    this.#expect(CLOSE_BRACE);
+    return this.#take(CLOSE_BRACE) ? null : this.#key();
   }
 
-  /** The elements of an array: calls `element` at each, which must consume it. */
-  array(element: (index: number) => void): void {
+  /** The key of the object's next member; null once it is closed. */
+  nextKey(): string | null {
+    if (this.#take(COMMA)) return this.#key();
+    this.#expect(CLOSE_BRACE);
+    return null;
+  }
+
+  /** Opens an array and answers whether an element follows, which must be consumed before {@link nextElement}. */
+  firstElement(): boolean {
     this.#expect(OPEN_BRACKET);
-    if (this.#take(CLOSE_BRACKET)) return;
-    let index = 0;
-    do {
-      element(index++);
-    } while (this.#take(COMMA));
+    return !this.#take(CLOSE_BRACKET);
+  }
+
+  /** Whether another element follows in the array; it is closed after the last one. */
+  nextElement(): boolean {
+    if (this.#take(COMMA)) return true;
     this.#expect(CLOSE_BRACKET);
+    return false;
   }
 
   #take(code: number): boolean {
@@ -107,9 +127,17 @@ export class JsonScanner {
     return this.#text.slice(from, this.at);
   }
 
-  /** Consumes one value. Without recursion: nesting must not exhaust the stack. */
+  /** Consumes one value. */
   skip(maxDepth = Infinity): void {
-    const nesting = new Nesting();
+    const end = this.peek() === OPEN_BRACE && maxDepth > 0 ? endOf(FLAT, this.#text, this.at) : -1;
+    if (end < 0) this.#walk(maxDepth);
+    else this.at = end;
+  }
+
+  /** Without recursion: nesting must not exhaust the stack. */
+  #walk(maxDepth: number): void {
+    const nesting = this.#nesting;
+    nesting.depth = 0;
     for (;;) {
       const code = this.peek();
       if (code === OPEN_BRACE || code === OPEN_BRACKET) {
@@ -199,3 +227,5 @@ class Nesting {
     this.isObject = outer >= 0 && ((this.#bits[outer >> 3] as number) & (1 << (outer & 7))) !== 0;
   }
 }
+
+keep(new JsonScanner(""));

@@ -28,6 +28,8 @@ export const MAX_PREFETCH = 1000;
 export const MAX_UNSETTLED_BYTES = 4 * 1024 * 1024;
 /** Payload sent to a subscriber of which nothing has ever been acked: it waits in memory, for all that is known. */
 export const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
+/** Messages that a subscriber is sent in one frame, in characters; a larger message has one to itself. */
+export const MAX_FRAME_CHARS = 512 * 1024;
 /** Frames of a subscriber that wait for an answer of other owners. */
 export const MAX_FRAMES_UNDER_WAY = 1000;
 export const MAX_LEASE_SECONDS = 86_400;

@@ -1,5 +1,5 @@
 import { WaggleError } from "./errors.ts";
-import { JsonScanner } from "./json-scanner.ts";
+import type { JsonScanner } from "./json-scanner.ts";
 import { scanned, type BodyText } from "./json-text.ts";
 import { MAX_ITEMS } from "./limits.ts";
 import { parse } from "./parse.ts";
@@ -28,22 +28,7 @@ const OPEN_BRACKET = 0x5b;
 export function readPush({ text, isAscii }: BodyText, ownQueue?: string): Push {
   const head: Record<string, string> = {};
   if (ownQueue !== undefined) head["queue"] = JSON.stringify(ownQueue);
-  let payloads: string[] | null = null;
-  let problem: string | null = null;
-  scanned(() => {
-    const scanner = new JsonScanner(text);
-    if (scanner.peek() !== OPEN_BRACE) {
-      scanner.skip();
-      problem = "the body must be an object";
-    } else {
-      scanner.object((key) => {
-        if (key === "messages") ({ payloads, problem } = readMessages(scanner));
-        else if (HEAD.has(key)) head[key] = scanner.value();
-        else scanner.skip();
-      });
-    }
-    scanner.end();
-  });
+  const { payloads, problem } = scanned(text, readMembers, head);
   if (problem !== null && payloads === null) throw bad(problem);
   const { queue, partition, key, requireResponders } = parse(pushHead, {
     queue: scalar(head["queue"]),
@@ -57,7 +42,27 @@ export function readPush({ text, isAscii }: BodyText, ownQueue?: string): Push {
   return { queue, partition: partitionOf({ partition }), payloads, isAscii, options };
 }
 
-function readMessages(scanner: JsonScanner): { payloads: string[] | null; problem: string | null } {
+/** The payloads of a push, and what is wrong with them: a body that is no JSON at all is told first. */
+interface Read {
+  payloads: string[] | null;
+  problem: string | null;
+}
+
+function readMembers(scanner: JsonScanner, head: Record<string, string>): Read {
+  let read: Read = { payloads: null, problem: null };
+  if (scanner.peek() !== OPEN_BRACE) {
+    scanner.skip();
+    return { payloads: null, problem: "the body must be an object" };
+  }
+  for (let key = scanner.firstKey(); key !== null; key = scanner.nextKey()) {
+    if (key === "messages") read = readMessages(scanner);
+    else if (HEAD.has(key)) head[key] = scanner.value();
+    else scanner.skip();
+  }
+  return read;
+}
+
+function readMessages(scanner: JsonScanner): Read {
   if (scanner.peek() !== OPEN_BRACKET) {
     scanner.skip();
     return { payloads: null, problem: "messages must be an array" };
@@ -65,23 +70,28 @@ function readMessages(scanner: JsonScanner): { payloads: string[] | null; proble
   const payloads: string[] = [];
   let problem: string | null = null;
   let count = 0;
-  scanner.array((index) => {
-    count++;
+  for (let more = scanner.firstElement(); more; more = scanner.nextElement()) {
+    const index = count++;
     if (scanner.peek() !== OPEN_BRACE) {
       scanner.skip();
       problem ??= `messages[${index}] must be an object`;
-      return;
+      continue;
     }
-    let payload: string | null = null;
-    scanner.object((key) => {
-      if (key === "payload") payload = scanner.value();
-      else scanner.skip();
-    });
+    const payload = readPayload(scanner);
     if (payload === null) problem ??= `messages[${index}].payload is required`;
     else if (count <= MAX_ITEMS) payloads.push(payload);
-  });
+  }
   if (count > MAX_ITEMS) problem = `messages holds ${count} items; at most ${MAX_ITEMS} are allowed`;
   return { payloads, problem };
+}
+
+function readPayload(scanner: JsonScanner): string | null {
+  let payload: string | null = null;
+  for (let key = scanner.firstKey(); key !== null; key = scanner.nextKey()) {
+    if (key === "payload") payload = scanner.value();
+    else scanner.skip();
+  }
+  return payload;
 }
 
 /** A name of the envelope. Anything that opens a bracket is of the wrong type, however deep it goes. */

@@ -62,7 +62,7 @@ export class Batch {
 
   add(message: Message, attempts: number): void {
     const { partition, wire } = message.ring;
-    this.items.push(`${wire.idPrefix}${message.seq}${wire.idSuffix}${attempts},"payload":${message.payload}}`);
+    this.items.push(wire.item(message.seq, attempts, message.payload));
     this.#bytes += message.bytes;
     const last = this.handed.at(-1);
     if (last === undefined || last.partition !== partition) {

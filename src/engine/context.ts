@@ -28,8 +28,8 @@ export interface Counters {
 export interface Effects {
   /** A parked pop is over: with messages, or with an empty batch at the end of its time. */
   answer(waiter: Waiter, batch: Batch): void;
-  /** A subscription has been handed messages. */
-  deliver(id: string, batch: Batch): void;
+  /** A subscription has been handed messages, as its batch of that number. */
+  deliver(id: string, number: number, batch: Batch): void;
   /** A subscription waits for messages of any partition: the other owners of the queue are to be asked. */
   attend(queue: string, group: string): void;
   /** The broker has ended a subscription; what was out has to be given back. */

@@ -7,9 +7,10 @@ import { List, type Linked } from "./list.ts";
 import { Delivery, type Message } from "./message.ts";
 import type { Position } from "./positions.ts";
 import type { Ring } from "./ring.ts";
+import { SeqMap } from "./seq-map.ts";
 import type { Waiter } from "./waiter.ts";
 
-const bySeq = (a: Delivery, b: Delivery): boolean => a.message.seq < b.message.seq;
+const bySeq = (a: Delivery, b: Delivery): boolean => a.seq < b.seq;
 
 /** How one group reads one ring: its place in the log, what it holds leased, and what waits to be handed over again. */
 export class Cursor implements Linked<Cursor>, Due {
@@ -26,7 +27,7 @@ export class Cursor implements Linked<Cursor>, Due {
   /** Messages dropped before this group was handed them, relative to the position's own count. */
   skipped = 0;
   /** What this group was handed here and has not settled, by sequence number. */
-  readonly deliveries = new Map<number, Delivery>();
+  readonly deliveries = new SeqMap<Delivery>();
   readonly #leases = new Leases(this);
   lastPopAt: number;
   /** What of it is on the disk. */
@@ -105,7 +106,7 @@ export class Cursor implements Linked<Cursor>, Due {
     delivery.state = "leased";
     delivery.attempts = attempts;
     this.ring.changed();
-    this.deliveries.set(delivery.message.seq, delivery);
+    this.deliveries.set(delivery);
     this.#leases.add(delivery, context.now + options.leaseSeconds * 1000);
   }
 
@@ -146,16 +147,16 @@ export class Cursor implements Linked<Cursor>, Due {
   /** The message itself is going: whatever this group still had of it ends. */
   messageDropped(delivery: Delivery): void {
     this.#takeBack(delivery);
-    this.deliveries.delete(delivery.message.seq);
+    this.deliveries.delete(delivery.seq);
     delivery.unlink();
   }
 
   /** Ends everything that this cursor holds, when its group leaves the ring. Answers the messages that it held. */
   close(): Message[] {
-    const held = Array.from(this.deliveries.values(), (delivery) => delivery.message);
-    for (const delivery of this.deliveries.values()) this.messageDropped(delivery);
+    const deliveries = this.deliveries.values();
+    for (const delivery of deliveries) this.messageDropped(delivery);
     this.ring.queue.context.deadlines.disarm(this);
-    return held;
+    return deliveries.map(({ message }) => message);
   }
 
   /** Puts back what a group had not settled when its owner went: it waits to be handed over again. */
@@ -163,7 +164,7 @@ export class Cursor implements Linked<Cursor>, Due {
     const delivery = new Delivery(this, message);
     delivery.attempts = attempts;
     delivery.state = "returned";
-    this.deliveries.set(message.seq, delivery);
+    this.deliveries.set(delivery);
     this.#returned ??= new Heap(bySeq);
     this.#returned.add(delivery);
   }
@@ -201,7 +202,7 @@ export class Cursor implements Linked<Cursor>, Due {
 
   #forget(delivery: Delivery): void {
     this.ring.changed();
-    this.deliveries.delete(delivery.message.seq);
+    this.deliveries.delete(delivery.seq);
     delivery.unlink();
     this.ring.settled(delivery.message);
   }

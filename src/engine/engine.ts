@@ -16,11 +16,11 @@ import { costOfKey, type KeysState } from "./recent-keys.ts";
 import type { Restored } from "./restore.ts";
 import type { Ack, Claim, Imported, Outcome, PopRequest, PushOptions } from "./requests.ts";
 import { Room } from "./room.ts";
-import { ackOne, discard, release } from "./settling.ts";
+import { ackOne, complete, discard, release } from "./settling.ts";
 import { Subscription, type SubscribeRequest } from "./subscription.ts";
 import { takeSnapshot, type Snapshot } from "./snapshot.ts";
 import type { StoredPart } from "./stored.ts";
-import { weigh, type Weight } from "./text.ts";
+import { weigh } from "./text.ts";
 import { Waiter } from "./waiter.ts";
 
 export type { Ack, AckStatus, Claim, Imported, Outcome, PopRequest, PushOptions } from "./requests.ts";
@@ -110,12 +110,14 @@ export class Engine {
     if (before !== null) return before;
     if (requireResponders && !this.isListening(name, partition)) return noResponders(name);
     if (payloads.length === 0) return 0;
-    const weights: Weight[] = [];
+    const sizes: number[] = [];
+    const widths: number[] = [];
     let bytes = 0;
     let memory = payloads.length * COST.message + (key === undefined ? 0 : costOfKey(key));
     for (const payload of payloads) {
       const weight = weigh(payload, isAscii);
-      weights.push(weight);
+      sizes.push(weight.bytes);
+      widths.push(weight.width);
       bytes += weight.bytes;
       memory += weight.width;
     }
@@ -130,10 +132,9 @@ export class Engine {
     const ring = queue.ring(partition);
     for (let i = 0; i < evicted.messages; i++) ring.dropOldest("bounds");
     if (evicted.messages > 0) queue.reviewWindows(ring);
-    payloads.forEach((payload, i) => {
-      const { bytes: size, width } = weights[i] as Weight;
-      ring.append(payload, size, width);
-    });
+    for (let i = 0; i < payloads.length; i++) {
+      ring.append(payloads[i] as string, sizes[i] as number, widths[i] as number);
+    }
     if (key !== undefined) this.#context.keys.remember(name, partition, key, payloads.length);
     this.#context.counters.pushed += payloads.length;
     queue.pushed += payloads.length;
@@ -264,6 +265,16 @@ export class Engine {
     this.#context.subscriptions.get(id)?.settle(acks);
   }
 
+  /** What a subscriber still has of a batch that it was sent. */
+  inBatch(id: string, number: number): Handed[] {
+    return this.#context.subscriptions.get(id)?.inBatch(number) ?? [];
+  }
+
+  /** The same as {@link settle} for all that it still has of a batch. */
+  settleBatch(id: string, number: number): void {
+    this.#context.subscriptions.get(id)?.settleBatch(number);
+  }
+
   goOn(id: string): void {
     this.#context.subscriptions.get(id)?.park();
   }
@@ -295,9 +306,17 @@ export class Engine {
   /** Settles what was handed over; one outcome per ack, in order. */
   ack(name: string, groupName: string, acks: readonly Ack[]): Outcome[] {
     const queue = this.queues.get(name);
-    const outcomes = acks.map((ack) => ackOne(this.#context, queue, groupName, ack));
+    const outcomes: Outcome[] = [];
+    for (const ack of acks) outcomes.push(ackOne(this.#context, queue, groupName, ack));
     this.#context.wake();
     return outcomes;
+  }
+
+  /** Settles deliveries as completed. Answers how many there still were. */
+  complete(name: string, groupName: string, handed: readonly Handed[]): number {
+    const completed = complete(this.queues.get(name), groupName, handed);
+    this.#context.wake();
+    return completed;
   }
 
   /**

@@ -35,6 +35,7 @@ export type DeliveryState = "leased" | "expired" | "returned";
 
 /** A message that a group was handed and has not settled: leased, or waiting to be handed over again. */
 export class Delivery implements Linked<Delivery>, Slotted {
+  readonly seq: number;
   state: DeliveryState = "leased";
   attempts = 1;
   leaseEndsAt = 0;
@@ -51,6 +52,7 @@ export class Delivery implements Linked<Delivery>, Slotted {
     readonly cursor: Cursor,
     readonly message: Message,
   ) {
+    this.seq = message.seq;
     const first = message.deliveries;
     this.after = first;
     if (first !== null) first.before = this;

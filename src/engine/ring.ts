@@ -9,12 +9,7 @@ import { Message } from "./message.ts";
 import { Positions } from "./positions.ts";
 import type { Queue } from "./queue.ts";
 import type { StoredMessage } from "./stored.ts";
-
-/** The text around what changes from message to message in an answer. */
-export interface WireText {
-  idPrefix: string;
-  idSuffix: string;
-}
+import { WireText } from "./wire-text.ts";
 
 /** One partition of a queue: the log of its messages and the cursors of the groups that read it. */
 export class Ring implements Due {
@@ -48,16 +43,8 @@ export class Ring implements Due {
   }
 
   get wire(): WireText {
-    this.#wire ??= this.#wireText();
+    this.#wire ??= new WireText(this.queue.context.incarnation, this.partition);
     return this.#wire;
-  }
-
-  #wireText(): WireText {
-    const id = JSON.stringify(`e:${this.queue.context.incarnation}:${this.partition}:`);
-    return {
-      idPrefix: `{"id":${id.slice(0, -1)}`,
-      idSuffix: `","partition":${JSON.stringify(this.partition)},"attempts":`,
-    };
   }
 
   append(payload: string, bytes: number, width: number): void {

@@ -20,6 +20,22 @@ export function ackOne(context: EngineContext, queue: Queue | undefined, groupNa
   return "acked";
 }
 
+/** The holder of deliveries has finished with their messages for good. Answers how many of them were still its own. */
+export function complete(queue: Queue | undefined, groupName: string, handed: readonly Handed[]): number {
+  let completed = 0;
+  for (const { partition, seqs, attempts } of handed) {
+    const cursor = queue?.rings.get(partition)?.cursors.get(groupName);
+    if (cursor === undefined) continue;
+    for (let i = 0; i < seqs.length; i++) {
+      const delivery = cursor.deliveries.get(seqs[i] as number);
+      if (delivery === undefined || delivery.state === "returned" || delivery.attempts !== attempts[i]) continue;
+      cursor.complete(delivery);
+      completed++;
+    }
+  }
+  return completed;
+}
+
 /** Takes deliveries back; with `reached` they count, without it is as if they had not been made. */
 export function release(
   queue: Queue | undefined,

@@ -128,8 +128,8 @@ function cursorState(cursor: Cursor): CursorState {
   const isSubscribed = queue.subscribers.read(cursor.group.name, partition);
   const seqs: number[] = [];
   const attempts: number[] = [];
-  for (const [seq, delivery] of cursor.deliveries) {
-    seqs.push(seq);
+  for (const delivery of cursor.deliveries.values()) {
+    seqs.push(delivery.seq);
     attempts.push(delivery.attempts);
   }
   return {

@@ -1,11 +1,11 @@
-import { MAX_UNREAD_BYTES, MAX_UNSETTLED_BYTES } from "../contract/limits.ts";
+import { MAX_FRAME_CHARS, MAX_UNREAD_BYTES, MAX_UNSETTLED_BYTES } from "../contract/limits.ts";
 import type { Batch, Handed } from "./batch.ts";
 import { COST, type EngineContext } from "./context.ts";
 import { RANK, type Due } from "./deadlines.ts";
 import type { Ack } from "./requests.ts";
 import { parseMessageId } from "./ids.ts";
 import type { Queues } from "./queues.ts";
-import { UnsettledMessages, type Unsettled } from "./unsettled.ts";
+import { UnsettledMessages } from "./unsettled.ts";
 import { Waiter } from "./waiter.ts";
 
 export interface SubscribeRequest {
@@ -38,10 +38,7 @@ export class Subscription implements Due {
   ended = false;
   readonly #context: EngineContext;
   readonly #queues: Queues;
-  readonly #unsettled = new UnsettledMessages();
-  #sent = 0;
-  /** How much of that has been read for certain: an ack proves that everything before its message was. */
-  #read = 0;
+  readonly #unsettled: UnsettledMessages;
 
   constructor(
     context: EngineContext,
@@ -50,6 +47,7 @@ export class Subscription implements Due {
   ) {
     this.#context = context;
     this.#queues = queues;
+    this.#unsettled = new UnsettledMessages(context.now);
     this.expiry = { dueAt: 0, slot: -1, rank: RANK.subscription, onDue: () => this.end("expired") };
   }
 
@@ -58,7 +56,7 @@ export class Subscription implements Due {
     const { id, queue: name, partition, group: groupName, prefetch } = this.request;
     const credit = prefetch - this.#unsettled.size;
     if (this.ended || this.waiter !== null || credit <= 0 || this.#unsettled.chars >= MAX_UNSETTLED_BYTES) return;
-    if (this.#sent - this.#read > MAX_UNREAD_BYTES) {
+    if (this.#unsettled.sentChars - this.#unsettled.readChars > MAX_UNREAD_BYTES) {
       this.end("slow");
       return;
     }
@@ -70,35 +68,36 @@ export class Subscription implements Due {
     if (partition === null) this.#context.effects.attend(name, groupName);
   }
 
-  /** It has been served. */
+  /** It has been served. A client gets no more at once than it can read in one go. */
   deliver(batch: Batch): void {
     this.waiter = null;
-    if (this.ended || batch.count === 0) return;
-    this.#note(batch);
-    this.#context.effects.deliver(this.request.id, batch);
+    if (this.ended) return;
+    while (batch.count > 0) {
+      const fitting = countWithin(batch.items, MAX_FRAME_CHARS);
+      const frame = fitting === batch.count ? batch : batch.split(fitting);
+      const number = this.#note(frame);
+      this.#context.effects.deliver(this.request.id, number, frame);
+      if (frame === batch) break;
+    }
     this.park();
   }
 
-  #note({ items, handed }: Batch): void {
-    const queue = this.#queues.get(this.request.queue);
-    const leaseEndsAt = this.#context.now + (queue?.options.leaseSeconds ?? 0) * 1000;
-    let item = 0;
-    for (const { partition, seqs, attempts } of handed) {
-      for (const [index, seq] of seqs.entries()) {
-        const chars = items[item++]?.length ?? 0;
-        this.#sent += chars;
-        this.#forget(this.#unsettled.get(partition, seq));
-        this.#unsettled.add({ partition, seq, attempts: attempts[index] ?? 1, chars, sent: this.#sent, leaseEndsAt });
-        this.#context.unsettled++;
-      }
-    }
-    if (this.slot < 0) this.#context.deadlines.arm(this, leaseEndsAt);
+  #note({ items, handed }: Batch): number {
+    const leaseSeconds = this.#queues.get(this.request.queue)?.options.leaseSeconds ?? 0;
+    const leaseEndsAt = this.#context.now + leaseSeconds * 1000;
+    const lengths = items.map(({ length }) => length);
+    return this.#changed(() => this.#unsettled.add(handed, lengths, leaseEndsAt));
   }
 
-  #forget(message: Unsettled | undefined): void {
-    if (message === undefined) return;
-    this.#unsettled.delete(message);
-    this.#context.unsettled--;
+  /** Keeps what depends on how much is out. */
+  #changed<T>(change: () => T): T {
+    const before = this.#unsettled.size;
+    const result = change();
+    this.#context.unsettled += this.#unsettled.size - before;
+    const next = this.#unsettled.nextLeaseEnd;
+    if (next === null) this.#context.deadlines.disarm(this);
+    else if (this.slot < 0) this.#context.deadlines.arm(this, next);
+    return result;
   }
 
   /**
@@ -106,31 +105,33 @@ export class Subscription implements Due {
    * is used with the next {@link park}, once the acks have been carried out: what they bring back comes first.
    */
   settle(acks: readonly Ack[]): void {
-    for (const { id: text, attempts } of acks) {
-      const id = parseMessageId(text);
-      if (id === null) continue;
-      const known = this.#unsettled.get(id.partition, id.seq);
-      if (known === undefined || (attempts !== undefined && attempts !== known.attempts)) continue;
-      this.#forget(known);
-      this.#read = Math.max(this.#read, known.sent);
-    }
-    if (this.#unsettled.size === 0) this.#context.deadlines.disarm(this);
+    this.#changed(() => {
+      for (const { id: text, attempts } of acks) {
+        const id = parseMessageId(text);
+        if (id !== null) this.#unsettled.settle(id.partition, id.seq, attempts);
+      }
+    });
+  }
+
+  /** What is still out of a batch that it was sent. */
+  inBatch(number: number): Handed[] {
+    return this.#unsettled.inBatch(number);
+  }
+
+  /** The same as {@link settle} for what is still out of a batch. */
+  settleBatch(number: number): void {
+    this.#changed(() => this.#unsettled.settleBatch(number));
   }
 
   /** Nothing is out any more: the leases were dropped with what they were on. */
   clear(): void {
-    for (const message of this.#unsettled.values()) this.#forget(message);
-    this.#context.deadlines.disarm(this);
+    this.#changed(() => this.#unsettled.clear());
     this.park();
   }
 
   /** Leases have ended: those messages go to somebody else, or come again. */
   onDue(): void {
-    const { now, deadlines } = this.#context;
-    for (const message of this.#unsettled.values()) if (message.leaseEndsAt <= now) this.#forget(message);
-    const next = this.#unsettled.nextLeaseEnd();
-    // Leases that a declaration has made shorter meanwhile wait for those before them.
-    if (next !== null) deadlines.arm(this, next);
+    this.#changed(() => this.#unsettled.expire(this.#context.now));
     this.park();
   }
 
@@ -139,9 +140,7 @@ export class Subscription implements Due {
     if (this.ended) return [];
     this.ended = true;
     const { id, queue: name, partition, group } = this.request;
-    const out = this.#handed();
-    for (const message of this.#unsettled.values()) this.#forget(message);
-    this.#context.deadlines.disarm(this);
+    const out = this.#changed(() => this.#unsettled.clear());
     this.#context.expiries.disarm(this.expiry);
     this.#context.subscriptions.delete(id);
     this.#context.memoryBytes -= COST.waiter;
@@ -152,15 +151,14 @@ export class Subscription implements Due {
     if (why !== null) this.#context.effects.ended(id, why, out);
     return out;
   }
+}
 
-  #handed(): Handed[] {
-    const byPartition = new Map<string, Handed>();
-    for (const { partition, seq, attempts } of this.#unsettled.values()) {
-      let handed = byPartition.get(partition);
-      if (handed === undefined) byPartition.set(partition, (handed = { partition, seqs: [], attempts: [] }));
-      handed.seqs.push(seq);
-      handed.attempts.push(attempts);
-    }
-    return [...byPartition.values()];
+/** How many texts, of which the first always does, fit into so many characters. */
+function countWithin(texts: readonly string[], maxChars: number): number {
+  let chars = 0;
+  for (let count = 0; count < texts.length; count++) {
+    chars += texts[count]?.length ?? 0;
+    if (count > 0 && chars > maxChars) return count;
   }
+  return texts.length;
 }

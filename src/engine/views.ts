@@ -86,7 +86,9 @@ export function peekedOf(rings: Iterable<Ring>, limit: number): Peeked[] {
 /** The groups that have not settled a message. */
 function groupsOwed({ ring, seq }: Message): string[] {
   return Array.from(ring.cursors.values())
-    .filter(({ position, deliveries }) => deliveries.has(seq) || (position.message?.seq ?? Infinity) <= seq)
+    .filter(
+      ({ position, deliveries }) => deliveries.get(seq) !== undefined || (position.message?.seq ?? Infinity) <= seq,
+    )
     .map(({ group }) => group.name);
 }
 

@@ -14,6 +14,7 @@ import {
 } from "../engine/engine.ts";
 import { newIncarnation, partitionsIn } from "../engine/ids.ts";
 import type { EjectPlace } from "../engine/moments.ts";
+import { specimen } from "../engine/specimen.ts";
 import { clientName, isInTransit } from "../engine/transit.ts";
 import {
   shareOf,
@@ -24,6 +25,7 @@ import {
   type QueueShare,
   type WatchedShare,
 } from "../engine/views.ts";
+import { keep } from "../kept.ts";
 import { ownerName, Placement } from "../placement.ts";
 import { Admission, moved } from "./admission.ts";
 import { Gather } from "./gather.ts";
@@ -54,6 +56,8 @@ import type { Remote } from "./remote.ts";
 import { Share } from "./share.ts";
 import { Sockets } from "./sockets.ts";
 import { Transfer, type BegunEject, type BegunPartition, type PageAnswer, type PeekAnswer } from "./transfer.ts";
+
+keep(specimen());
 
 /**
  * Holds many rings in memory. This class only joins the parts, and is what others may ask of them: `Admission` lets
@@ -97,7 +101,7 @@ export class Owner extends DurableObject<Env> {
       },
       effects: {
         answer: (waiter, batch) => this.#parked.answer(waiter.id, batch),
-        deliver: (id, batch) => this.#sockets.deliver(id, batch),
+        deliver: (id, number, batch) => this.#sockets.deliver(id, number, batch),
         ended: (id, why, out) => this.#sockets.ended(id, why, out),
         attend: (queue, group) => void this.#attend(queue, group),
         available: (queue, group) => void this.#share.announce(queue, group),
@@ -189,9 +193,7 @@ export class Owner extends DurableObject<Env> {
     if (payloads.length === 0) return 0;
     const refusal = await this.#admission.enterPush(queue, partition);
     if (refusal !== null) return refusal;
-    const texts = payloads.map((payload) =>
-      typeof payload === "string" ? payload : new TextDecoder().decode(payload),
-    );
+    const texts = payloads.map(textOf);
     return this.#turn((engine) => engine.push(queue, partition, texts, isAscii, { key }));
   }
 
@@ -266,6 +268,11 @@ export class Owner extends DurableObject<Env> {
   /** `reached` = the deliveries may have come to somebody, and count. */
   release(queue: string, group: string, handed: Handed[], reached = false): void {
     this.#turn((engine) => engine.release(queue, group, handed, reached));
+  }
+
+  /** Settles deliveries as completed. Answers how many there still were. */
+  complete(queue: string, group: string, handed: Handed[]): number {
+    return this.#turn((engine) => engine.complete(queue, group, handed));
   }
 
   ack(queue: string, group: string, acks: AckColumns): Outcome[] {
@@ -538,4 +545,9 @@ export class Owner extends DurableObject<Env> {
     await this.#life.flush();
     return answer;
   }
+}
+
+/** Large payloads of other scripts come as bytes. */
+function textOf(payload: string | Uint8Array): string {
+  return typeof payload === "string" ? payload : new TextDecoder().decode(payload);
 }

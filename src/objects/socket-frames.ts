@@ -3,9 +3,6 @@ import { QUEUE_MODE } from "../contract/limits.ts";
 import { frame } from "../contract/socket.ts";
 import type { Subscribe } from "./protocol.ts";
 
-/** A batch goes out in frames of about this many characters. */
-const FRAME_CHARS = 512 * 1024;
-
 /** The first frame of a subscription. */
 export function subscribedFrame({ queue, partition, group, prefetch }: Subscribe): string {
   const mode = group === QUEUE_MODE ? null : group;
@@ -16,25 +13,13 @@ export function errorFrame(ref: string | null, { code, error }: Refusal): string
   return frame("error", ref, { code: JSON.stringify(code), error: JSON.stringify(error) });
 }
 
-/** The messages of a batch, which are JSON texts, in as many frames as they need. */
-export function messageFrames(items: readonly string[]): string[] {
-  return framesOf(items).map((inside) => `{"type":"messages","messages":[${inside}]}`);
-}
-
-function framesOf(items: readonly string[]): string[] {
-  const frames: string[] = [];
-  let from = 0;
-  let chars = 0;
-  items.forEach((item, index) => {
-    if (index > from && chars + item.length > FRAME_CHARS) {
-      frames.push(items.slice(from, index).join(","));
-      from = index;
-      chars = 0;
-    }
-    chars += item.length;
-  });
-  if (from < items.length) frames.push(items.slice(from).join(","));
-  return frames;
+/** The messages of a batch, which are JSON texts and at least one. They are joined once: a frame may be large. */
+export function messagesFrame(number: number, items: readonly string[]): string {
+  const texts = [...items];
+  const last = texts.length - 1;
+  texts[0] = `{"type":"messages","batch":${number},"messages":[${texts[0]}`;
+  texts[last] += "]}";
+  return texts.join(",");
 }
 
 /** A socket that has closed meanwhile needs no answer. */

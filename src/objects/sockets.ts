@@ -13,7 +13,7 @@ import { routeAcks } from "./ack-routing.ts";
 import type { Turn } from "./home.ts";
 import type { Peers } from "./peers.ts";
 import { ackColumns, type Subscribe } from "./protocol.ts";
-import { close, errorFrame, messageFrames, send, subscribedFrame } from "./socket-frames.ts";
+import { close, errorFrame, messagesFrame, send, subscribedFrame } from "./socket-frames.ts";
 
 const ENDS: Record<SubscriptionEnd, [code: number, reason: string]> = {
   expired: [CLOSE.tokenExpired, "the token has expired"],
@@ -109,11 +109,11 @@ export class Sockets {
   }
 
   /** Sends messages. Called in the middle of the engine's step. */
-  deliver(id: string, batch: Batch): void {
+  deliver(id: string, number: number, batch: Batch): void {
     const session = this.#byId.get(id);
     if (session === undefined) return;
     try {
-      for (const text of messageFrames(batch.items)) session.socket.send(text);
+      session.socket.send(messagesFrame(number, batch.items));
     } catch {
       // The socket is closing: its end has not been told yet.
       void Promise.resolve().then(() => this.#lost(session, batch.handed));
@@ -145,7 +145,7 @@ export class Sockets {
   }
 
   async #giveBack({ queue, group }: Session, out: readonly Handed[], reached: boolean): Promise<void> {
-    for (const [owner, part] of Map.groupBy(out, ({ partition }) => this.#peers.placement.owner(queue, partition))) {
+    for (const [owner, part] of this.#byOwner(queue, out)) {
       if (owner === this.#peers.self) this.#turn((engine) => engine.release(queue, group, part, reached));
       // If it cannot be asked, leases end by themselves.
       else
@@ -193,7 +193,7 @@ export class Sockets {
   async #carryOut(session: Session, read: ClientFrame): Promise<void> {
     const { ref } = read;
     try {
-      const answer = read.type === "ack" ? await this.#ack(session, read) : await this.#push(session, read);
+      const answer = await this.#answer(session, read);
       if (isRefusal(answer)) send(session.socket, errorFrame(ref, answer));
       else if (ref !== null) send(session.socket, answer);
     } catch (error) {
@@ -201,6 +201,17 @@ export class Sockets {
       send(session.socket, errorFrame(ref, refuse(code, error instanceof Error ? error.message : String(error))));
     } finally {
       session.underWay--;
+    }
+  }
+
+  #answer(session: Session, read: ClientFrame): Promise<string | Refusal> {
+    switch (read.type) {
+      case "ack":
+        return this.#ack(session, read);
+      case "ack-batch":
+        return this.#ackBatch(session, read);
+      case "push":
+        return this.#push(session, read);
     }
   }
 
@@ -218,7 +229,7 @@ export class Sockets {
     });
     const refusal = forbidden(session, () => ackNeed({ queue, group, acks }));
     if (refusal !== null) return refusal;
-    const outcomes = this.#areHere(queue, acks)
+    const outcomes = partitionsIn(acks).every((partition) => this.#isHere(queue, partition))
       ? this.#turn((engine) => {
           engine.settle(id, acks);
           const settled = engine.ack(queue, group, acks);
@@ -231,12 +242,49 @@ export class Sockets {
     return frame("acked", ref, { results: JSON.stringify(results) });
   }
 
-  #areHere(queue: string, acks: readonly Ack[]): boolean {
-    const { placement, self } = this.#peers;
-    return partitionsIn(acks).every((partition) => placement.owner(queue, partition) === self);
+  /** Settles what is still out of a batch, at whichever owners it came from. */
+  async #ackBatch(session: Session, { ref, batch }: ClientFrame & { type: "ack-batch" }): Promise<string | Refusal> {
+    const { id, queue, group } = session;
+    const handed = this.#engine.inBatch(id, batch);
+    const partitions = handed.map(({ partition }) => partition);
+    const refusal = forbidden(session, () => ({ of: "ephemeral", verb: "ack", queue, partitions, group }));
+    if (refusal !== null) return refusal;
+    const acked = partitions.every((partition) => this.#isHere(queue, partition))
+      ? this.#turn((engine) => {
+          engine.settleBatch(id, batch);
+          const completed = engine.complete(queue, group, handed);
+          engine.goOn(id);
+          return completed;
+        })
+      : await this.#completeAcross(session, batch, handed);
+    return ref === null ? "" : frame("acked", ref, { acked: String(acked) });
   }
 
   /** A subscriber of any partition has messages of other owners, too. */
+  async #completeAcross({ id, queue, group }: Session, batch: number, handed: readonly Handed[]): Promise<number> {
+    this.#turn((engine) => engine.settleBatch(id, batch));
+    const { self } = this.#peers;
+    try {
+      const completed = Array.from(this.#byOwner(queue, handed), ([owner, part]) =>
+        owner === self
+          ? this.#turn((engine) => engine.complete(queue, group, part))
+          : this.#peers.owner(owner).complete(queue, group, part),
+      );
+      return (await Promise.all(completed)).reduce((sum, count) => sum + count, 0);
+    } finally {
+      this.#turn((engine) => engine.goOn(id));
+    }
+  }
+
+  #byOwner(queue: string, handed: readonly Handed[]): Map<number, Handed[]> {
+    return Map.groupBy(handed, ({ partition }) => this.#peers.placement.owner(queue, partition));
+  }
+
+  #isHere(queue: string, partition: string): boolean {
+    return this.#peers.placement.owner(queue, partition) === this.#peers.self;
+  }
+
+  /** The same for acks as {@link #completeAcross}. */
   async #settleAcross({ id, queue, group }: Session, acks: readonly Ack[]): Promise<Outcome[]> {
     const { placement, self } = this.#peers;
     this.#turn((engine) => engine.settle(id, acks));

@@ -51,10 +51,10 @@ it("judges pushes and acks over the socket by the token that it was opened with"
   }
   await expect.poll(() => socket.frames.filter(({ type }) => type === "messages")).toHaveLength(1);
   const [message] = socket.frames.flatMap(({ messages: sent }) => (sent ?? []) as { id: string }[]);
-  expect(await socket.ask({ type: "ack", acks: [{ id: message?.id }] })).toMatchObject({
-    type: "error",
-    code: "forbidden",
-  });
+  const { batch } = socket.frames.find(({ type }) => type === "messages") ?? {};
+  for (const acked of [{ acks: [{ id: message?.id }] }, { batch }, { batch: 1 }]) {
+    expect(await socket.ask({ type: "ack", ...acked })).toMatchObject({ type: "error", code: "forbidden" });
+  }
   socket.close();
 });
 

@@ -119,6 +119,24 @@ it("goes on with credit and acks after its owner's sleep", { timeout: 60_000 }, 
   expect(await pop(queue)).toMatchObject([{ payload: 3, attempts: 2 }]);
 });
 
+it(
+  "a late ack of a batch from before its owner's sleep settles nothing of what came since",
+  { timeout: 60_000 },
+  async () => {
+    const queue = freshQueue();
+    const subscriber = await subscribe(queue, { partition: "Default" });
+    await push(queue, [1]);
+    await subscriber.has(1);
+    const [before] = subscriber.batches;
+    expect(await subscriber.ackBatch(before)).toBe(1);
+    await sleptAll();
+    await push(queue, [2]);
+    expect(await subscriber.has(2)).toEqual([1, 2]);
+    expect(await subscriber.ackBatch(before)).toBe(0);
+    expect(await subscriber.ackBatch(subscriber.batches[1])).toBe(1);
+  },
+);
+
 it("a frame of the client wakes its owner", { timeout: 60_000 }, async () => {
   const queue = freshQueue();
   const [partition] = partitionsAway(queue);

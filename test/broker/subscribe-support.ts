@@ -55,6 +55,11 @@ export class Subscriber {
     return this.messages.map(({ payload }) => payload);
   }
 
+  /** The numbers of the batches that have come. */
+  get batches(): number[] {
+    return this.frames.flatMap(({ type, batch }) => (type === "messages" ? [batch as number] : []));
+  }
+
   send(frame: unknown): void {
     this.#socket.send(typeof frame === "string" ? frame : JSON.stringify(frame));
   }
@@ -92,6 +97,13 @@ export class Subscriber {
     expect(type).toBe("acked");
     expect(results.map(({ id }) => id)).toEqual(acks.map(({ id }) => id));
     return results.map(({ outcome }) => outcome);
+  }
+
+  /** How many messages of a batch an ack of the whole has settled. */
+  async ackBatch(batch = NaN): Promise<unknown> {
+    const { type, acked } = await this.ask({ type: "ack", batch });
+    expect(type).toBe("acked");
+    return acked;
   }
 
   ackAll(status?: string): Promise<string[]> {

@@ -98,6 +98,46 @@ it.each(PLACES)("gives back at once what is out when its socket closes: %s", asy
   ]);
 });
 
+it.each(PLACES)("settles a batch as a whole: %s", async (_, where, named) => {
+  const { queue, partition, parameters } = place(where, named);
+  await push(queue, [1, 2, 3], partition);
+  const subscriber = await subscribe(queue, { ...parameters, prefetch: 2 });
+  await subscriber.has(2);
+  expect(await subscriber.ack([{ id: subscriber.messages[1]?.id ?? "", status: "retry" }])).toEqual(["redelivered"]);
+  // What is retried comes again, in a batch of its own.
+  expect(await subscriber.has(3)).toEqual([1, 2, 2]);
+  const [first] = subscriber.batches;
+  expect(await subscriber.ackBatch(first)).toBe(1);
+  expect(await subscriber.has(4)).toEqual([1, 2, 2, 3]);
+  expect(await subscriber.ackBatch(first)).toBe(0);
+  const [, second, third = 0] = subscriber.batches;
+  for (const [batch, acked] of [
+    [second, 1],
+    [third, 1],
+    [third + 1, 0],
+  ]) {
+    expect(await subscriber.ackBatch(batch)).toBe(acked);
+  }
+  expect((await depth(queue)).pending).toBe(0);
+  subscriber.close();
+  await subscribed(0);
+  expect(await pop(queue, { batch: 10 })).toEqual([]);
+});
+
+it("settles a batch that came from several owners", async () => {
+  const queue = freshQueue();
+  const partitions = ["Default", ...partitionsAway(queue, 3)];
+  const subscriber = await subscribe(queue, { prefetch: 100 });
+  for (const partition of partitions) await push(queue, [partition, partition], partition);
+  await subscriber.has(2 * partitions.length);
+  let acked = 0;
+  for (const batch of subscriber.batches) acked += (await subscriber.ackBatch(batch)) as number;
+  expect(acked).toBe(2 * partitions.length);
+  subscriber.close();
+  await subscribed(0);
+  expect(await pop(queue, { batch: 100 })).toEqual([]);
+});
+
 it("shares messages within a group, in turn, and repeats them for another", async () => {
   const queue = freshQueue();
   const partition = partitionAway(queue);

@@ -40,11 +40,11 @@ export class Recorder implements Effects {
   answer(waiter: { id: string }, batch: Batch): void {
     this.answers.push({ waiterId: waiter.id, batch });
   }
-  readonly deliveries: { id: string; batch: Batch }[] = [];
+  readonly deliveries: { id: string; number: number; batch: Batch }[] = [];
   readonly ends: { id: string; why: string; out: Handed[] }[] = [];
 
-  deliver(id: string, batch: Batch): void {
-    this.deliveries.push({ id, batch });
+  deliver(id: string, number: number, batch: Batch): void {
+    this.deliveries.push({ id, number, batch });
   }
   ended(id: string, why: string, out: Handed[]): void {
     this.ends.push({ id, why, out });

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import type { SubscribeRequest } from "../../src/engine/subscription.ts";
+import { MAX_FRAME_CHARS } from "../../src/contract/limits.ts";
+import { Batch } from "../../src/engine/batch.ts";
 import { Bench, delivered } from "./harness.ts";
 
 const REQUEST: SubscribeRequest = {
@@ -63,6 +65,69 @@ it("is handed no more than its credit, and the rest as it settles", () => {
   bench.engine.goOn("s");
   // What came back comes first.
   expect(batches(bench)).toEqual([[1, 2], [1]]);
+});
+
+/** What is left of a batch is settled, as an owner does it for a socket. */
+function settleBatch({ engine }: Bench, number: number): number {
+  const handed = engine.inBatch("s", number);
+  engine.settleBatch("s", number);
+  const completed = engine.complete("q", "g", handed);
+  engine.goOn("s");
+  return completed;
+}
+
+it("settles a batch as a whole, once, and what it has settled singly before is not in it", () => {
+  const bench = subscribed({ prefetch: 3 });
+  push(bench, 1, 2, 3, 4);
+  const [first] = bench.effects.deliveries;
+  const [{ id = "" } = {}] = delivered(first?.batch ?? new Batch(0));
+  bench.engine.settle("s", [{ id, status: "retry" }]);
+  bench.engine.ack("q", "g", [{ id, status: "retry" }]);
+  bench.engine.goOn("s");
+  expect(batches(bench)).toEqual([[1, 2, 3], [1]]);
+  expect(settleBatch(bench, 1)).toBe(2);
+  expect([settleBatch(bench, 1), settleBatch(bench, 99)]).toEqual([0, 0]);
+  expect(batches(bench)).toEqual([[1, 2, 3], [1], [4]]);
+  expect(bench.engine.unsubscribe("s")).toEqual([{ partition: "p", seqs: [0, 3], attempts: [2, 1] }]);
+  expect(bench.engine.isQuiet).toBe(false);
+  expect(bench.effects.deliveries.map(({ number }) => number)).toEqual([1, 2, 3]);
+});
+
+it("has nothing more of a batch whose leases have ended", () => {
+  const bench = subscribed({ prefetch: 2 });
+  push(bench, 1, 2);
+  bench.at(30);
+  expect(batches(bench)).toEqual([
+    [1, 2],
+    [1, 2],
+  ]);
+  expect(settleBatch(bench, 1)).toBe(0);
+  expect(settleBatch(bench, 2)).toBe(2);
+  expect(bench.engine.isQuiet).toBe(true);
+});
+
+it("a batch that somebody else has taken is not completed for it", () => {
+  const bench = subscribed({ prefetch: 1 });
+  push(bench, 1);
+  const [{ id = "" } = {}] = bench.effects.deliveries.flatMap(({ batch }) => delivered(batch));
+  // Handed back in its name, and taken by a pop before it goes on.
+  bench.engine.ack("q", "g", [{ id, status: "retry" }]);
+  expect(bench.pop({ partition: "p", group: "g" })).toMatchObject([{ attempts: 2 }]);
+  expect(settleBatch(bench, 1)).toBe(0);
+});
+
+it("is sent large messages in several batches, each within a frame", () => {
+  const bench = subscribed({ prefetch: 10 });
+  bench.engine.configure("q", { maxBytes: 10_000_000 });
+  const large = "x".repeat(MAX_FRAME_CHARS / 2 - 200);
+  push(bench, large, large, large, 1);
+  const counts = bench.effects.deliveries.map(({ number, batch }) => [number, batch.count]);
+  expect(counts).toEqual([
+    [1, 2],
+    [2, 2],
+  ]);
+  expect([settleBatch(bench, 2), settleBatch(bench, 1)]).toEqual([2, 2]);
+  expect(bench.engine.isQuiet).toBe(true);
 });
 
 it("gets its credit back when leases end", () => {

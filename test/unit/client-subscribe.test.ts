@@ -6,6 +6,7 @@ class FakeSocket extends EventTarget {
   static opened: FakeSocket[] = [];
   readyState = 0;
   readonly sent: unknown[] = [];
+  #batches = 0;
 
   constructor(readonly url: string) {
     super();
@@ -23,6 +24,11 @@ class FakeSocket extends EventTarget {
   subscribed(): void {
     this.readyState = 1;
     this.receives({ type: "subscribed" });
+  }
+
+  /** The next batch. */
+  brings(...messages: unknown[]): void {
+    this.receives({ type: "messages", batch: ++this.#batches, messages });
   }
 
   receives(frame: unknown): void {
@@ -66,17 +72,47 @@ it("opens its socket with a ticket, and acks a message when the next is asked fo
   const broker = await socket();
   expect(broker.url).toBe("wss://broker/api/v1/ephemeral/subscribe?queue=a+b&group=g&prefetch=5&ticket=t0");
   broker.subscribed();
-  broker.receives({ type: "messages", messages: [message(1), message(2), message(3)] });
+  broker.brings(message(1), message(2), message(3));
   expect((await first).value).toMatchObject(message(1));
   const second = (await messages.next()).value;
   second?.retry();
   second?.ack();
   await messages.next();
   const end = messages.next();
-  await expect.poll(() => broker.sent).toEqual([{ type: "ack", acks: [ack(1), ack(2, "retry"), ack(3)] }]);
+  await expect
+    .poll(() => broker.sent)
+    .toEqual([
+      { type: "ack", acks: [ack(2, "retry")] },
+      { type: "ack", batch: 1 },
+    ]);
   stop.abort();
   expect(await end).toEqual({ done: true, value: undefined });
   expect(broker.readyState).toBe(3);
+});
+
+it("acks a batch as a whole once all of it has been handled, and what came of it before singly", async () => {
+  const { messages, stop } = subscribing();
+  const first = messages.next();
+  const broker = await socket();
+  broker.subscribed();
+  broker.brings(message(1), message(2));
+  broker.brings(message(3));
+  broker.brings(message(4), message(5));
+  await first;
+  for (let asked = 0; asked < 3; asked++) await messages.next();
+  // In one turn: the first two batches, and a part of none.
+  await expect
+    .poll(() => broker.sent)
+    .toEqual([
+      { type: "ack", batch: 1 },
+      { type: "ack", batch: 2 },
+    ]);
+  await messages.next();
+  await expect.poll(() => broker.sent.slice(2)).toEqual([{ type: "ack", acks: [ack(4)] }]);
+  const end = messages.next();
+  await expect.poll(() => broker.sent.slice(3)).toEqual([{ type: "ack", batch: 3 }]);
+  stop.abort();
+  await end;
 });
 
 it.each([1006, 1012, 1013, 4401, 4408])(
@@ -86,7 +122,7 @@ it.each([1006, 1012, 1013, 4401, 4408])(
     const first = messages.next();
     const broker = await socket();
     broker.subscribed();
-    broker.receives({ type: "messages", messages: [message(1), message(2)] });
+    broker.brings(message(1), message(2));
     await first;
     broker.ends(code);
     const next = messages.next();
@@ -94,7 +130,7 @@ it.each([1006, 1012, 1013, 4401, 4408])(
     expect(again.url).toContain("ticket=t1");
     again.subscribed();
     // All of it went back with the first socket, acks of it would be void.
-    again.receives({ type: "messages", messages: [message(1, 2), message(2, 2)] });
+    again.brings(message(1, 2), message(2, 2));
     expect((await next).value).toMatchObject({ payload: 1, attempts: 2 });
     expect(again.sent).toEqual([]);
     stop.abort();
