@@ -5,6 +5,7 @@ import { ackStatus, depthQuery, groupPath, queueName } from "../contract/request
 import { json, rawJson } from "./answers.ts";
 import { transferRoutes } from "./ephemeral-transfer.ts";
 import { ackOf, configureOf, popOf, pushOf, resetOf } from "./ephemeral-requests.ts";
+import { waitOf } from "./gate.ts";
 import { answerPop } from "./pop.ts";
 import { queryOf } from "./query.ts";
 import type { Call, Route } from "./routes.ts";
@@ -37,7 +38,9 @@ async function push(call: Call): Promise<Response> {
 }
 
 async function pop(call: Call): Promise<Response> {
-  return answerPop(call.broker, await popOf(call), call.request.signal, call.ctx);
+  const asked = await popOf(call);
+  const waitMs = await waitOf(call, asked.waitMs);
+  return answerPop(call.broker, { ...asked, waitMs }, call.request.signal, call.ctx);
 }
 
 async function ackRule(call: Call): Promise<Need> {

@@ -43,6 +43,13 @@ export function claimsOf(call: Call, { mayTicket = false }: { mayTicket?: boolea
   return (call.bearer ??= bearerOf(call, mayTicket));
 }
 
+/** How long a call may wait of the time that it asks for: no longer than its token is good. */
+export async function waitOf(call: Call, wantedMs: number): Promise<number> {
+  const { expiresAt } = await claimsOf(call);
+  // In whole ms, as every wait is: a token may name a fraction of a second.
+  return expiresAt === null ? wantedMs : Math.max(0, Math.min(wantedMs, Math.floor(expiresAt - Date.now())));
+}
+
 async function bearerOf(call: Call, mayTicket: boolean): Promise<Bearer> {
   const { config } = call.broker;
   if (config.auth === "off") return EVERYBODY;

@@ -4,7 +4,7 @@ import { Watch } from "../overview.ts";
 import { readQueues } from "../queue-readings.ts";
 import { VERSION } from "../version.ts";
 import { failureOf, json } from "./answers.ts";
-import { claimsOf } from "./gate.ts";
+import { claimsOf, waitOf } from "./gate.ts";
 import { serveMcp } from "./mcp.ts";
 import { prometheus } from "./prometheus.ts";
 import { queryOf } from "./query.ts";
@@ -37,7 +37,8 @@ async function owners({ request, broker }: Call): Promise<Response> {
 
 /** Every queue; with `?after=`, as soon as anything differs from that version. */
 async function overview(call: Call): Promise<Response> {
-  const { after, waitMs } = parse(overviewQuery, queryOf(call.request.url));
+  const { after, waitMs: wantedMs } = parse(overviewQuery, queryOf(call.request.url));
+  const waitMs = await waitOf(call, wantedMs);
   const look = async (signal: AbortSignal) =>
     JSON.stringify(await new Watch(call.env).next(after ?? null, waitMs, signal));
   return answerSlowly(call, look, (error) => failureOf(error).text());

@@ -4,6 +4,7 @@ import { delayOf, packMessages, type Draft } from "../../durable/content.ts";
 import { parseRef } from "../../durable/refs.ts";
 import type { PeekedMessage, Settlement } from "../../durable/message.ts";
 import { param, readQueueBody, type QueueCall, type QueueRoute } from "./call.ts";
+import { waitOf } from "../gate.ts";
 import { answerSlowly } from "../slow-answer.ts";
 import { queueFailureText, success, successText } from "./envelope.ts";
 import { isoOr, metricsShape } from "./shapes.ts";
@@ -43,7 +44,7 @@ async function pull(call: QueueCall): Promise<Response> {
     consumer: consumer ?? null,
     limit: batch_size,
     visibilityTimeoutMs: visibility_timeout_ms ?? null,
-    waitMs: wait_ms,
+    waitMs: await waitOf(call, wait_ms),
   };
   return answerSlowly(
     call,
