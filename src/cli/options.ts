@@ -1,5 +1,6 @@
 import { Argument, Option, type Command } from "commander";
-import { inputSchema, type FieldSchema, type Operation } from "../operations/operation.ts";
+import { inputSchema, type FieldSchema } from "../operations/input-schema.ts";
+import type { Operation } from "../operations/operation.ts";
 import { UsageError } from "./exit.ts";
 
 /** The fields of an operation's input as arguments and options, and back. */

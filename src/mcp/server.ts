@@ -12,7 +12,8 @@ import {
   rpcMessage,
   rpcResult,
 } from "./protocol.ts";
-import { callTool, toolList } from "./tools.ts";
+import tools from "./tool-list.json" with { type: "json" };
+import { callTool } from "./tools.ts";
 
 const INSTRUCTIONS =
   "Operates a Waggle message broker: durable queues (queue_*) keep messages on disk until a consumer has handled them, " +
@@ -40,7 +41,7 @@ async function resultOf(method: string, params: unknown, api: Api): Promise<unkn
     case "ping":
       return {};
     case "tools/list":
-      return { tools: toolList() };
+      return { tools };
     case "tools/call": {
       const { name, arguments: given = {} } = checkedParams(callParams, params);
       const result = await callTool(name, given, api);

@@ -55,21 +55,3 @@ export async function perform({ input, run }: Operation, api: Api, given: unknow
 export function field<T extends z.ZodMiniType>(schema: T, description: string): T {
   return schema.check(z.describe(description)) as T;
 }
-
-/** The JSON Schema of an operation's input. */
-export interface InputSchema {
-  type: "object";
-  properties: Record<string, FieldSchema>;
-  required?: string[];
-}
-
-export interface FieldSchema {
-  description?: string;
-  type?: "string" | "number" | "integer" | "boolean" | "array" | "object";
-  enum?: string[];
-  items?: FieldSchema;
-}
-
-export function inputSchema({ input }: Operation): InputSchema {
-  return z.toJSONSchema(input, { io: "input", unrepresentable: "any" }) as InputSchema;
-}

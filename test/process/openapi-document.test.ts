@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, it } from "vitest";
+import { describedTools } from "../../src/mcp/described.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 
 const PUBLIC = join(import.meta.dirname, "..", "..", "public");
@@ -14,6 +15,11 @@ interface Parameter {
 it("public/openapi.json is up to date; npm run openapi writes it", async () => {
   const written: unknown = JSON.parse(await readFile(join(PUBLIC, "openapi.json"), "utf8"));
   expect(written).toEqual(JSON.parse(JSON.stringify(openApiDocument())));
+});
+
+it("src/mcp/tool-list.json is up to date, too", async () => {
+  const written: unknown = JSON.parse(await readFile(join(PUBLIC, "..", "src", "mcp", "tool-list.json"), "utf8"));
+  expect(written).toEqual(JSON.parse(JSON.stringify(describedTools())));
 });
 
 it("is valid OpenAPI 3.1, and every reference in it leads somewhere", async () => {
