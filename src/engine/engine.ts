@@ -17,7 +17,8 @@ import type { Restored } from "./restore.ts";
 import type { Ack, Claim, Imported, Outcome, PopRequest, PushOptions } from "./requests.ts";
 import { Room } from "./room.ts";
 import { ackOne, complete, discard, release } from "./settling.ts";
-import { Subscription, type SubscribeRequest } from "./subscription.ts";
+import type { SubscribeRequest } from "./subscription.ts";
+import { Subscriptions } from "./subscriptions.ts";
 import { takeSnapshot, type Snapshot } from "./snapshot.ts";
 import type { StoredPart } from "./stored.ts";
 import { weigh } from "./text.ts";
@@ -49,6 +50,7 @@ export class Engine {
   readonly #room: Room;
   readonly #handOver: HandOver;
   readonly moments: Moments;
+  readonly subscriptions: Subscriptions;
 
   constructor(config: EngineConfig) {
     this.#config = config;
@@ -56,6 +58,7 @@ export class Engine {
     this.queues = new Queues(this.#context, config.isHome);
     this.#room = new Room(this.#context, this.queues, config.hasRoom);
     this.moments = new Moments(this.#context);
+    this.subscriptions = new Subscriptions(this.#context, this.queues);
     this.#handOver = new HandOver(this.#context, this.queues, config.isHere);
   }
 
@@ -69,10 +72,6 @@ export class Engine {
 
   get parkedPops(): number {
     return this.#context.waiters.size - this.#context.parkedSubscriptions;
-  }
-
-  get subscriptions(): number {
-    return this.#context.subscriptions.size;
   }
 
   /** When {@link advance} has something to do next; `Infinity` = never. */
@@ -231,7 +230,7 @@ export class Engine {
 
   /** Whether one more may wait here. */
   #fullHouse(): Refusal | null {
-    const waiting = this.parkedPops + this.subscriptions;
+    const waiting = this.parkedPops + this.subscriptions.size;
     const { maxWaiters } = this.#config.settings;
     if (waiting < maxWaiters && this.#config.hasRoom(COST.waiter)) return null;
     return refuse(
@@ -245,47 +244,16 @@ export class Engine {
    * Refused like a pop that parks.
    */
   subscribe(request: SubscribeRequest): Refusal | null {
-    const { id, queue: name, partition, group, expiresAt } = request;
+    const { queue: name, partition, group } = request;
     const found = this.#open(name, partition, group);
     if (isRefusal(found)) return found;
     const refusal = this.#fullHouse();
     if (refusal !== null) return refusal;
-    const subscription = new Subscription(this.#context, this.queues, request);
-    this.#context.subscriptions.set(id, subscription);
-    this.#context.memoryBytes += COST.waiter;
-    this.#context.expiries.arm(subscription.expiry, expiresAt);
+    const subscription = this.subscriptions.begin(request);
     found.group.popped(found.cursor);
     found.queue.subscribed(group, partition);
     subscription.park();
     return null;
-  }
-
-  /** A subscriber is about to ack: its credit for those messages is back, and is used once it goes on. */
-  settle(id: string, acks: readonly Ack[]): void {
-    this.#context.subscriptions.get(id)?.settle(acks);
-  }
-
-  /** What a subscriber still has of a batch that it was sent. */
-  inBatch(id: string, number: number): Handed[] {
-    return this.#context.subscriptions.get(id)?.inBatch(number) ?? [];
-  }
-
-  /** The same as {@link settle} for all that it still has of a batch. */
-  settleBatch(id: string, number: number): void {
-    this.#context.subscriptions.get(id)?.settleBatch(number);
-  }
-
-  goOn(id: string): void {
-    this.#context.subscriptions.get(id)?.park();
-  }
-
-  /** A subscriber has gone. Answers what was out, which has to be given back. */
-  unsubscribe(id: string): Handed[] {
-    return this.#context.subscriptions.get(id)?.end(null) ?? [];
-  }
-
-  #subscriptionsOf(queue: string): Subscription[] {
-    return [...this.#context.subscriptions.values()].filter(({ request }) => request.queue === queue);
   }
 
   /** The queue, group and cursor that a pop names, created where they are missing. */
@@ -361,16 +329,14 @@ export class Engine {
     const parked = this.queues.unpark((waiter) => waiter.group === group);
     queue.dropGroup(group);
     this.queues.repark(parked);
-    for (const subscription of this.#subscriptionsOf(name)) {
-      if (subscription.request.group === groupName) subscription.clear();
-    }
+    this.subscriptions.clear(name, groupName);
     return true;
   }
 
   /** Drops a queue's messages and leases. Answers how many messages went. */
   reset(name: string): number {
     const dropped = this.queues.get(name)?.clear() ?? 0;
-    for (const subscription of this.#subscriptionsOf(name)) subscription.clear();
+    this.subscriptions.clear(name);
     return dropped;
   }
 
@@ -378,7 +344,7 @@ export class Engine {
   remove(name: string): boolean {
     const queue = this.queues.get(name);
     if (queue === undefined) return false;
-    for (const subscription of this.#subscriptionsOf(name)) subscription.end("deleted");
+    this.subscriptions.queueDeleted(name);
     const parked = this.queues.unpark((waiter) => waiter.group.queue === queue);
     this.queues.forget(queue);
     this.queues.repark(parked);

@@ -15,7 +15,7 @@ export function viewOf(
     queues: held.length,
     bytes: held.reduce((sum, { bytes }) => sum + bytes, 0),
     parkedPops: engine.parkedPops,
-    subscribers: engine.subscriptions,
+    subscribers: engine.subscriptions.size,
   };
   if (queue !== null) view.partitions = [...(engine.queues.get(queue)?.rings.keys() ?? [])].sort();
   return view;
@@ -31,6 +31,6 @@ export function countersOf(engine: Engine, kept: Kept): OwnerCounters {
     bytes: [...engine.queues.values()].reduce((sum, { bytes }) => sum + bytes, 0),
     queues: Array.from(engine.queues.keys(), clientName),
     parkedPops: engine.parkedPops,
-    subscribers: engine.subscriptions,
+    subscribers: engine.subscriptions.size,
   };
 }

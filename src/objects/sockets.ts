@@ -139,7 +139,7 @@ export class Sockets {
   async #lost(session: Session, unwritten: readonly Handed[]): Promise<void> {
     if (this.#byId.get(session.id) !== session) return;
     this.#forget(session);
-    const out = this.#turn((engine) => engine.unsubscribe(session.id));
+    const out = this.#turn((engine) => engine.subscriptions.end(session.id));
     await this.#giveBack(session, unwritten, false);
     await this.#giveBack(session, out, true);
   }
@@ -231,9 +231,9 @@ export class Sockets {
     if (refusal !== null) return refusal;
     const outcomes = partitionsIn(acks).every((partition) => this.#isHere(queue, partition))
       ? this.#turn((engine) => {
-          engine.settle(id, acks);
+          engine.subscriptions.settle(id, acks);
           const settled = engine.ack(queue, group, acks);
-          engine.goOn(id);
+          engine.subscriptions.goOn(id);
           return settled;
         })
       : await this.#settleAcross(session, acks);
@@ -245,15 +245,15 @@ export class Sockets {
   /** Settles what is still out of a batch, at whichever owners it came from. */
   async #ackBatch(session: Session, { ref, batch }: ClientFrame & { type: "ack-batch" }): Promise<string | Refusal> {
     const { id, queue, group } = session;
-    const handed = this.#engine.inBatch(id, batch);
+    const handed = this.#engine.subscriptions.inBatch(id, batch);
     const partitions = handed.map(({ partition }) => partition);
     const refusal = forbidden(session, () => ({ of: "ephemeral", verb: "ack", queue, partitions, group }));
     if (refusal !== null) return refusal;
     const acked = partitions.every((partition) => this.#isHere(queue, partition))
       ? this.#turn((engine) => {
-          engine.settleBatch(id, batch);
+          engine.subscriptions.settleBatch(id, batch);
           const completed = engine.complete(queue, group, handed);
-          engine.goOn(id);
+          engine.subscriptions.goOn(id);
           return completed;
         })
       : await this.#completeAcross(session, batch, handed);
@@ -262,7 +262,7 @@ export class Sockets {
 
   /** A subscriber of any partition has messages of other owners, too. */
   async #completeAcross({ id, queue, group }: Session, batch: number, handed: readonly Handed[]): Promise<number> {
-    this.#turn((engine) => engine.settleBatch(id, batch));
+    this.#turn((engine) => engine.subscriptions.settleBatch(id, batch));
     const { self } = this.#peers;
     try {
       const completed = Array.from(this.#byOwner(queue, handed), ([owner, part]) =>
@@ -272,7 +272,7 @@ export class Sockets {
       );
       return (await Promise.all(completed)).reduce((sum, count) => sum + count, 0);
     } finally {
-      this.#turn((engine) => engine.goOn(id));
+      this.#turn((engine) => engine.subscriptions.goOn(id));
     }
   }
 
@@ -287,7 +287,7 @@ export class Sockets {
   /** The same for acks as {@link #completeAcross}. */
   async #settleAcross({ id, queue, group }: Session, acks: readonly Ack[]): Promise<Outcome[]> {
     const { placement, self } = this.#peers;
-    this.#turn((engine) => engine.settle(id, acks));
+    this.#turn((engine) => engine.subscriptions.settle(id, acks));
     try {
       return await routeAcks(
         acks,
@@ -298,7 +298,7 @@ export class Sockets {
             : this.#peers.owner(owner).ack(queue, group, ackColumns(part)),
       );
     } finally {
-      this.#turn((engine) => engine.goOn(id));
+      this.#turn((engine) => engine.subscriptions.goOn(id));
     }
   }
 }

@@ -36,16 +36,16 @@ it("has nothing due and is quiet while it waits", () => {
   push(bench, 1);
   expect(bench.engine.isQuiet).toBe(false);
   const [{ id = "" } = {}] = bench.effects.deliveries.flatMap(({ batch }) => delivered(batch));
-  bench.engine.settle("s", [{ id, status: "completed" }]);
+  bench.engine.subscriptions.settle("s", [{ id, status: "completed" }]);
   expect(bench.engine.ack("q", "g", [{ id, status: "completed" }])).toEqual(["acked"]);
-  bench.engine.goOn("s");
+  bench.engine.subscriptions.goOn("s");
   expect([bench.engine.nextDueAt, bench.engine.isQuiet]).toEqual([Infinity, true]);
 });
 
 it("begins to be idle when it ends", () => {
   const bench = subscribed();
   bench.at(1000);
-  expect(bench.engine.unsubscribe("s")).toEqual([]);
+  expect(bench.engine.subscriptions.end("s")).toEqual([]);
   bench.at(1299);
   expect(bench.engine.queues.has("q")).toBe(true);
   bench.at(1300);
@@ -57,22 +57,22 @@ it("is handed no more than its credit, and the rest as it settles", () => {
   push(bench, 1, 2, 3);
   expect(batches(bench)).toEqual([[1, 2]]);
   const [{ id = "" } = {}] = bench.effects.deliveries.flatMap(({ batch }) => delivered(batch));
-  bench.engine.settle("s", [{ id, status: "retry", attempts: 2 }]);
-  bench.engine.goOn("s");
+  bench.engine.subscriptions.settle("s", [{ id, status: "retry", attempts: 2 }]);
+  bench.engine.subscriptions.goOn("s");
   expect(batches(bench)).toEqual([[1, 2]]);
-  bench.engine.settle("s", [{ id, status: "retry", attempts: 1 }]);
+  bench.engine.subscriptions.settle("s", [{ id, status: "retry", attempts: 1 }]);
   bench.engine.ack("q", "g", [{ id, status: "retry" }]);
-  bench.engine.goOn("s");
+  bench.engine.subscriptions.goOn("s");
   // What came back comes first.
   expect(batches(bench)).toEqual([[1, 2], [1]]);
 });
 
 /** What is left of a batch is settled, as an owner does it for a socket. */
 function settleBatch({ engine }: Bench, number: number): number {
-  const handed = engine.inBatch("s", number);
-  engine.settleBatch("s", number);
+  const handed = engine.subscriptions.inBatch("s", number);
+  engine.subscriptions.settleBatch("s", number);
   const completed = engine.complete("q", "g", handed);
-  engine.goOn("s");
+  engine.subscriptions.goOn("s");
   return completed;
 }
 
@@ -81,14 +81,14 @@ it("settles a batch as a whole, once, and what it has settled singly before is n
   push(bench, 1, 2, 3, 4);
   const [first] = bench.effects.deliveries;
   const [{ id = "" } = {}] = delivered(first?.batch ?? new Batch(0));
-  bench.engine.settle("s", [{ id, status: "retry" }]);
+  bench.engine.subscriptions.settle("s", [{ id, status: "retry" }]);
   bench.engine.ack("q", "g", [{ id, status: "retry" }]);
-  bench.engine.goOn("s");
+  bench.engine.subscriptions.goOn("s");
   expect(batches(bench)).toEqual([[1, 2, 3], [1]]);
   expect(settleBatch(bench, 1)).toBe(2);
   expect([settleBatch(bench, 1), settleBatch(bench, 99)]).toEqual([0, 0]);
   expect(batches(bench)).toEqual([[1, 2, 3], [1], [4]]);
-  expect(bench.engine.unsubscribe("s")).toEqual([{ partition: "p", seqs: [0, 3], attempts: [2, 1] }]);
+  expect(bench.engine.subscriptions.end("s")).toEqual([{ partition: "p", seqs: [0, 3], attempts: [2, 1] }]);
   expect(bench.engine.isQuiet).toBe(false);
   expect(bench.effects.deliveries.map(({ number }) => number)).toEqual([1, 2, 3]);
 });
@@ -143,18 +143,18 @@ it("an ack by somebody else, of a message that it is handed at once again, does 
   const bench = subscribed({ prefetch: 5 });
   push(bench, 1);
   const [{ id = "" } = {}] = bench.effects.deliveries.flatMap(({ batch }) => delivered(batch));
-  bench.engine.settle("s", [{ id, status: "retry" }]);
+  bench.engine.subscriptions.settle("s", [{ id, status: "retry" }]);
   bench.engine.ack("q", "g", [{ id, status: "retry" }]);
-  bench.engine.goOn("s");
+  bench.engine.subscriptions.goOn("s");
   expect(batches(bench)).toEqual([[1], [1]]);
-  expect(bench.engine.unsubscribe("s")).toEqual([{ partition: "p", seqs: [0], attempts: [2] }]);
+  expect(bench.engine.subscriptions.end("s")).toEqual([{ partition: "p", seqs: [0], attempts: [2] }]);
 });
 
 it("what comes back from one that has gone counts as delivered, and is not given up for it", () => {
   const bench = subscribed({ prefetch: 1 });
   push(bench, 1);
   bench.engine.configure("q", { retryLimit: 1 });
-  const out = bench.engine.unsubscribe("s");
+  const out = bench.engine.subscriptions.end("s");
   bench.engine.release("q", "g", out, true);
   bench.engine.subscribe({ ...REQUEST, id: "t" });
   expect(bench.effects.deliveries.map(({ batch }) => delivered(batch)[0]?.attempts)).toEqual([1, 2]);
@@ -178,7 +178,7 @@ it("ends with its queue, and with it alone", () => {
   expect(bench.effects.ends).toEqual([
     { id: "s", why: "deleted", out: [{ partition: "p", seqs: [0], attempts: [1] }] },
   ]);
-  expect([bench.engine.subscriptions, bench.engine.isQuiet]).toEqual([1, true]);
+  expect([bench.engine.subscriptions.size, bench.engine.isQuiet]).toEqual([1, true]);
 });
 
 it("counts among those that may wait", () => {
@@ -186,7 +186,7 @@ it("counts among those that may wait", () => {
   bench.at(0);
   expect(bench.engine.subscribe(REQUEST)).toBeNull();
   expect(bench.engine.subscribe({ ...REQUEST, id: "t" })).toMatchObject({ code: "ephemeral_unavailable" });
-  bench.engine.unsubscribe("s");
+  bench.engine.subscriptions.end("s");
   expect(bench.engine.subscribe({ ...REQUEST, id: "t" })).toBeNull();
 });
 
@@ -197,6 +197,6 @@ it("leaves nothing in memory when it goes", () => {
   const before = bench.engine.memoryBytes;
   bench.engine.subscribe(REQUEST);
   expect(bench.engine.memoryBytes).toBeGreaterThan(before);
-  bench.engine.unsubscribe("s");
+  bench.engine.subscriptions.end("s");
   expect(bench.engine.memoryBytes).toBe(before);
 });
