@@ -104,6 +104,10 @@ async function open({ broker, bare }: Pick<Bench, "broker" | "bare">, acks: Acks
 
 /** A frame of the broker's, down to the length of its ids: the bare object is told to send just what the broker sends. */
 function framed(count: number, bytes: number): string {
-  const message = `{"id":"e:0123456789abcdef:${PARTITION}:123456","partition":"${PARTITION}","attempts":1,"payload":${payload(bytes)}}`;
-  return `{"type":"messages","batch":1234567890123456,"messages":[${Array.from({ length: count }, () => message).join(",")}]}`;
+  const messages = Array.from(
+    { length: count },
+    (_, i) =>
+      `{"id":"e:0123456789abcdef:${PARTITION}:${123_456 + i}","partition":"${PARTITION}","attempts":1,"payload":${payload(bytes)}}`,
+  );
+  return `{"type":"messages","batch":1234567890123456,"messages":[${messages.join(",")}]}`;
 }

@@ -236,7 +236,7 @@ export class Owner extends DurableObject<Env> {
   }
 
   override async webSocketMessage(socket: WebSocket, data: string | ArrayBuffer): Promise<void> {
-    await this.#admission.load();
+    if (!this.#home.isLoaded) await this.#admission.load();
     await this.#sockets.received(socket, data);
   }
 

@@ -179,10 +179,13 @@ export class Sockets {
       await this.#refuse(session, CLOSE.tryAgainLater, "too many frames wait for an answer");
       return;
     }
-    session.underWay++;
-    const { last } = session;
-    session.last = last.then(() => this.#carryOut(session, read));
+    session.last = session.underWay++ === 0 ? this.#carryOut(session, read) : this.#carryOutLater(session, read);
     await session.last;
+  }
+
+  async #carryOutLater(session: Session, read: ClientFrame): Promise<void> {
+    await session.last;
+    await this.#carryOut(session, read);
   }
 
   async #refuse(session: Session, code: number, reason: string): Promise<void> {
