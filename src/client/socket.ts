@@ -14,6 +14,13 @@ export interface Ending {
   wasSubscribed: boolean;
 }
 
+/** What the broker says, as far as it matters here. */
+type Frame<T> =
+  | { type: "subscribed" | "acked" }
+  | { type: "messages"; batch: number; messages: Message<T>[] }
+  | { type: "error"; code: string; error: string }
+  | { type: "end"; code: number; reason: string };
+
 /** Messages that came together: once all are done with, they are acked as a whole. */
 interface Batch {
   number: number;
@@ -116,20 +123,25 @@ export class Socket<T> {
   #receive(text: string): void {
     this.#listen();
     if (text === "pong") return;
-    const { type, batch, messages, code, error } = JSON.parse(text) as {
-      type: string;
-      batch: number;
-      messages: Message<T>[];
-      code: string;
-      error: string;
-    };
-    if (type === "subscribed") this.#wasSubscribed = true;
-    if (type === "messages") {
-      const came: Batch = { number: batch, left: messages.length };
-      for (const message of messages) this.#received.push({ message, batch: came });
+    const frame = JSON.parse(text) as Frame<T>;
+    switch (frame.type) {
+      case "subscribed":
+        this.#wasSubscribed = true;
+        break;
+      case "messages": {
+        const batch: Batch = { number: frame.batch, left: frame.messages.length };
+        for (const message of frame.messages) this.#received.push({ message, batch });
+        break;
+      }
+      case "error":
+        // An ack that another owner could not be asked for is one that did not come: its message is delivered again.
+        if (frame.code === "forbidden") this.#error = new WaggleError(frame.error, { code: frame.code, status: 403 });
+        break;
+      case "end":
+        // The close itself may take its time.
+        this.#end(frame.code, frame.reason);
+        return;
     }
-    // An ack that another owner could not be asked for is one that did not come: its message is delivered again.
-    if (type === "error" && code === "forbidden") this.#error = new WaggleError(error, { code, status: 403 });
     this.#wake();
   }
 

@@ -29,7 +29,7 @@ import { ackEntries } from "./requests.ts";
  * | broker | `{"type":"pushed","ref","pushed":N}` |
  * | broker | `{"type":"error","ref"?,"code","error"}`: that frame changed nothing; the socket stays |
  *
- * The socket ends with one of {@link CLOSE}. What was unsettled then goes back at once and is delivered again, to whoever
+ * The socket ends with one of {@link CLOSE}, which a last frame `{"type":"end","code","reason"}` says before the close does. What was unsettled then goes back at once and is delivered again, to whoever
  * comes next, with `attempts` one higher; a lost connection never gives a message up.
  */
 export const CLOSE = {

@@ -31,6 +31,12 @@ export function send(socket: WebSocket, text: string): void {
   }
 }
 
+/** The broker ends a socket. It says so in a last frame, too: a close may come late, or be lost on the way. */
+export function end(socket: WebSocket, code: number, reason: string): void {
+  send(socket, JSON.stringify({ type: "end", code, reason }));
+  close(socket, code, reason);
+}
+
 /** A reason has room for 123 bytes. */
 export function close(socket: WebSocket, code: number, reason: string): void {
   try {

@@ -13,7 +13,7 @@ import { routeAcks } from "./ack-routing.ts";
 import type { Turn } from "./home.ts";
 import type { Peers } from "./peers.ts";
 import { ackColumns, type Subscribe } from "./protocol.ts";
-import { close, errorFrame, messagesFrame, send, subscribedFrame } from "./socket-frames.ts";
+import { close, end, errorFrame, messagesFrame, send, subscribedFrame } from "./socket-frames.ts";
 
 const ENDS: Record<SubscriptionEnd, [code: number, reason: string]> = {
   expired: [CLOSE.tokenExpired, "the token has expired"],
@@ -94,13 +94,13 @@ export class Sockets {
     if (subscribe === null || socket.readyState !== WebSocket.OPEN) return;
     const { queue, partition, bearer } = subscribe;
     if ((bearer.expiresAt ?? Infinity) <= Date.now()) {
-      close(socket, ...ENDS.expired);
+      end(socket, ...ENDS.expired);
       return;
     }
     const { placement, self } = this.#peers;
     const owner = partition === null ? placement.home(queue) : placement.owner(queue, partition);
     const refusal = owner === self ? this.#begin(this.#engine, socket, subscribe) : true;
-    if (refusal !== null) close(socket, CLOSE.goingAway, "subscribe again");
+    if (refusal !== null) end(socket, CLOSE.goingAway, "subscribe again");
   }
 
   #forget(session: Session): void {
@@ -125,7 +125,7 @@ export class Sockets {
     const session = this.#byId.get(id);
     if (session === undefined) return;
     this.#forget(session);
-    close(session.socket, ...ENDS[why]);
+    end(session.socket, ...ENDS[why]);
     void Promise.resolve().then(() => this.#giveBack(session, out, true));
   }
 
@@ -189,7 +189,7 @@ export class Sockets {
   }
 
   async #refuse(session: Session, code: number, reason: string): Promise<void> {
-    close(session.socket, code, reason);
+    end(session.socket, code, reason);
     await this.#lost(session, []);
   }
 

@@ -48,6 +48,7 @@ export const brokerFrame = named(
       acked: z.optional(count("messages of a batch that were completed")),
     }),
     z.object({ type: z.literal("pushed"), ref, pushed: count("messages that were stored") }),
+    z.object({ type: z.literal("end"), code: z.number(), reason: z.string() }),
     z.object({ type: z.literal("error"), ref: z.optional(ref), code: z.string(), error: z.string() }),
   ]),
 );

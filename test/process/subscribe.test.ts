@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, inject, it } from "vitest";
 import { startWorkerd, type Workerd } from "../../bench/workerd.ts";
+import { Waggle } from "../../src/client/index.ts";
 import { Client, eventually, type Message } from "./support.ts";
 
 const build = inject("build");
@@ -127,3 +128,18 @@ it.each(WAYS)("%s: after a kill the client subscribes again and misses nothing",
   second.stop();
   await second.ended;
 });
+
+it(
+  "the client hears at once that its queue was deleted, where the connection ends much later",
+  { timeout: 8000 },
+  async () => {
+    workerd = await startWorkerd({ build });
+    const client = new Client(workerd.url);
+    await client.push("q", [1]);
+    const messages = new Waggle(workerd.url).subscribe("q");
+    expect((await messages.next()).value).toMatchObject({ payload: 1 });
+    const deleted = await fetch(`${workerd.url}/api/v1/ephemeral/queue/q`, { method: "DELETE" });
+    expect(await deleted.json()).toMatchObject({ deleted: true });
+    await heard;
+  },
+);

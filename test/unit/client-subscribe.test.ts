@@ -151,6 +151,16 @@ it.each([
   await expect(first).rejects.toMatchObject({ name: "WaggleError", code: thrown, message: "so it is" });
 });
 
+it("an end is heard of before the connection is closed", async () => {
+  const { messages } = subscribing();
+  const first = messages.next();
+  const broker = await socket();
+  broker.subscribed();
+  broker.receives({ type: "end", code: 4404, reason: "the queue was deleted" });
+  await expect(first).rejects.toMatchObject({ code: "queue_deleted", message: "the queue was deleted" });
+  expect(broker.readyState).toBe(3);
+});
+
 it("a socket that is refused tells by a plain request why", async () => {
   const refusal = new Response('{"error":"may not pop","code":"forbidden"}', { status: 403 });
   const { messages } = subscribing({ "/api/v1/ephemeral/subscribe": refusal });
