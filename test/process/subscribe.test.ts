@@ -138,6 +138,7 @@ it(
     await client.push("q", [1]);
     const messages = new Waggle(workerd.url).subscribe("q");
     expect((await messages.next()).value).toMatchObject({ payload: 1 });
+    const heard = expect(messages.next()).rejects.toMatchObject({ code: "queue_deleted" });
     const deleted = await fetch(`${workerd.url}/api/v1/ephemeral/queue/q`, { method: "DELETE" });
     expect(await deleted.json()).toMatchObject({ deleted: true });
     await heard;
