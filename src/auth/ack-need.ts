@@ -1,4 +1,4 @@
-import { partitionsIn } from "../engine/ids.ts";
+import { idsOf, partitionsIn } from "../engine/ids.ts";
 import type { EphemeralNeed } from "./need.ts";
 
 /**
@@ -7,5 +7,5 @@ import type { EphemeralNeed } from "./need.ts";
  */
 export function ackNeed(ack: { queue: string; group: string; acks: readonly { id: string }[] }): EphemeralNeed {
   const { queue, group, acks } = ack;
-  return { of: "ephemeral", verb: "ack", queue, partitions: partitionsIn(acks), group };
+  return { of: "ephemeral", verb: "ack", queue, partitions: partitionsIn(idsOf(acks)), group };
 }

@@ -9,6 +9,7 @@ import type { Group } from "./group.ts";
 import { Moments } from "./moments.ts";
 import { planEviction } from "./eviction.ts";
 import { HandOver } from "./handover.ts";
+import { idsOf } from "./ids.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Queue } from "./queue.ts";
 import { Queues } from "./queues.ts";
@@ -271,11 +272,13 @@ export class Engine {
     return { queue, ...queue.enter(partition, groupName) };
   }
 
-  /** Settles what was handed over; one outcome per ack, in order. */
-  ack(name: string, groupName: string, acks: readonly Ack[]): Outcome[] {
+  /** Settles what was handed over; one outcome per ack, in order. `ids` is what their ids say, for who has read them. */
+  ack(name: string, groupName: string, acks: readonly Ack[], ids = idsOf(acks)): Outcome[] {
     const queue = this.queues.get(name);
     const outcomes: Outcome[] = [];
-    for (const ack of acks) outcomes.push(ackOne(this.#context, queue, groupName, ack));
+    for (let i = 0; i < acks.length; i++) {
+      outcomes.push(ackOne(this.#context, queue, groupName, acks[i] as Ack, ids[i] ?? null));
+    }
     this.#context.wake();
     return outcomes;
   }

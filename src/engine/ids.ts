@@ -63,12 +63,22 @@ function headOf(text: string): Head | null {
   return { text: text.slice(0, last + 1), incarnation, partition: text.slice(first + 1, last) };
 }
 
+/** What ids say, one by one; null = one that is none. */
+export function idsOf(named: readonly { id: string }[]): (MessageId | null)[] {
+  const ids: (MessageId | null)[] = [];
+  for (const { id } of named) ids.push(parseMessageId(id));
+  return ids;
+}
+
 /** The partitions that ids name; one that is no id names none. */
-export function partitionsIn(ids: readonly { id: string }[]): string[] {
+export function partitionsIn(ids: readonly (MessageId | null)[]): string[] {
   const partitions = new Set<string>();
-  for (const { id } of ids) {
-    const parsed = parseMessageId(id);
-    if (parsed !== null) partitions.add(parsed.partition);
+  let last: string | null = null;
+  for (const id of ids) {
+    // They come in runs.
+    if (id === null || id.partition === last) continue;
+    last = id.partition;
+    partitions.add(last);
   }
   return [...partitions];
 }

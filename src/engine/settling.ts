@@ -1,14 +1,19 @@
 import type { Handed } from "./batch.ts";
 import type { EngineContext } from "./context.ts";
-import { parseMessageId } from "./ids.ts";
+import { parseMessageId, type MessageId } from "./ids.ts";
 import type { Queue } from "./queue.ts";
 import type { Ack, Outcome } from "./requests.ts";
 
 /** What becomes of messages that were handed over, by what their holders say, and of those that somebody removes. */
 
-/** Settles one delivery. */
-export function ackOne(context: EngineContext, queue: Queue | undefined, groupName: string, ack: Ack): Outcome {
-  const id = parseMessageId(ack.id);
+/** Settles one delivery; `id` is what the ack's id says. */
+export function ackOne(
+  context: EngineContext,
+  queue: Queue | undefined,
+  groupName: string,
+  ack: Ack,
+  id: MessageId | null,
+): Outcome {
   if (id === null) return "unknown";
   if (id.incarnation !== context.incarnation) return "stale";
   const cursor = queue?.rings.get(id.partition)?.cursors.get(groupName);

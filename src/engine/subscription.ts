@@ -3,7 +3,7 @@ import type { Batch, Handed } from "./batch.ts";
 import { COST, type EngineContext } from "./context.ts";
 import { RANK, type Due } from "./deadlines.ts";
 import type { Ack } from "./requests.ts";
-import { parseMessageId } from "./ids.ts";
+import type { MessageId } from "./ids.ts";
 import type { Queues } from "./queues.ts";
 import { UnsettledMessages } from "./unsettled.ts";
 import { Waiter } from "./waiter.ts";
@@ -102,13 +102,14 @@ export class Subscription implements Due {
 
   /**
    * Its client has said what became of messages, whatever will come of that: they are no longer in its hands. The credit
-   * is used with the next {@link park}, once the acks have been carried out: what they bring back comes first.
+   * is used with the next {@link park}, once the acks have been carried out: what they bring back comes first. `ids` is what
+   * the acks' ids say.
    */
-  settle(acks: readonly Ack[]): void {
+  settle(acks: readonly Ack[], ids: readonly (MessageId | null)[]): void {
     this.#changed(() => {
-      for (const { id: text, attempts } of acks) {
-        const id = parseMessageId(text);
-        if (id !== null) this.#unsettled.settle(id.partition, id.seq, attempts);
+      for (let i = 0; i < acks.length; i++) {
+        const id = ids[i] ?? null;
+        if (id !== null) this.#unsettled.settle(id.partition, id.seq, acks[i]?.attempts);
       }
     });
   }

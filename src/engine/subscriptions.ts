@@ -1,5 +1,6 @@
 import type { Handed } from "./batch.ts";
 import { COST, type EngineContext } from "./context.ts";
+import { idsOf } from "./ids.ts";
 import type { Queues } from "./queues.ts";
 import type { Ack } from "./requests.ts";
 import { Subscription, type SubscribeRequest } from "./subscription.ts";
@@ -27,8 +28,8 @@ export class Subscriptions {
   }
 
   /** A subscriber is about to ack: its credit for those messages is back, and is used once it goes on. */
-  settle(id: string, acks: readonly Ack[]): void {
-    this.#context.subscriptions.get(id)?.settle(acks);
+  settle(id: string, acks: readonly Ack[], ids = idsOf(acks)): void {
+    this.#context.subscriptions.get(id)?.settle(acks, ids);
   }
 
   /** What a subscriber still has of a batch that it was sent. */

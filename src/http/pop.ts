@@ -1,7 +1,6 @@
 import type { Broker } from "../broker.ts";
 import type { PopRequest } from "../engine/engine.ts";
 import type { PopAnswer } from "../objects/protocol.ts";
-import { rawJson } from "./answers.ts";
 
 /** A longer wait is kept alive, and its caller's departure noticed, by a space of JSON white space this often. */
 export const HEARTBEAT_MS = 15_000;
@@ -77,13 +76,9 @@ async function writeSlowly(
 
 function respond(request: PopRequest, answer: PopAnswer): Response {
   const parts = body(request, answer);
-  if (typeof answer.json === "string") return withoutStore(rawJson(parts.join("")));
-  return withoutStore(new Response(new Blob(parts as (string | Uint8Array<ArrayBuffer>)[]), { headers: NO_STORE }));
-}
-
-function withoutStore(response: Response): Response {
-  response.headers.set("cache-control", "no-store");
-  return response;
+  const isText = typeof answer.json === "string";
+  const whole = isText ? parts.join("") : new Blob(parts as (string | Uint8Array<ArrayBuffer>)[]);
+  return new Response(whole, { headers: NO_STORE });
 }
 
 function body(request: PopRequest, { json }: PopAnswer): (string | Uint8Array)[] {

@@ -12,7 +12,7 @@ import {
   type PopRequest,
   type PushOptions,
 } from "../engine/engine.ts";
-import { newIncarnation, partitionsIn } from "../engine/ids.ts";
+import { newIncarnation, parseMessageId, partitionsIn } from "../engine/ids.ts";
 import type { EjectPlace } from "../engine/moments.ts";
 import { specimen } from "../engine/specimen.ts";
 import { clientName, isInTransit } from "../engine/transit.ts";
@@ -391,7 +391,7 @@ export class Owner extends DurableObject<Env> {
 
   /** Removes messages of partitions that are here, whoever has them. */
   async discard(queue: string, ids: string[]): Promise<number | Refusal> {
-    const partitions = partitionsIn(ids.map((id) => ({ id })));
+    const partitions = partitionsIn(ids.map(parseMessageId));
     const isHere = (partition: string) => this.#ownerOf({ queue, partition }) === this.#peers.self;
     return partitions.every(isHere) ? this.#flushed(this.#transfer.discard(queue, partitions, ids)) : moved(queue);
   }

@@ -7,7 +7,7 @@ import { ackStatus } from "../contract/requests.ts";
 import { CLOSE, frame, readFrame, type ClientFrame } from "../contract/socket.ts";
 import type { Batch, Handed } from "../engine/batch.ts";
 import type { Ack, Engine, Outcome, PushOptions } from "../engine/engine.ts";
-import { partitionsIn } from "../engine/ids.ts";
+import { idsOf, partitionsIn } from "../engine/ids.ts";
 import type { SubscriptionEnd } from "../engine/subscription.ts";
 import { routeAcks } from "./ack-routing.ts";
 import type { Turn } from "./home.ts";
@@ -232,10 +232,11 @@ export class Sockets {
     });
     const refusal = forbidden(session, () => ackNeed({ queue, group, acks }));
     if (refusal !== null) return refusal;
-    const outcomes = partitionsIn(acks).every((partition) => this.#isHere(queue, partition))
+    const ids = idsOf(acks);
+    const outcomes = partitionsIn(ids).every((partition) => this.#isHere(queue, partition))
       ? this.#turn((engine) => {
-          engine.subscriptions.settle(id, acks);
-          const settled = engine.ack(queue, group, acks);
+          engine.subscriptions.settle(id, acks, ids);
+          const settled = engine.ack(queue, group, acks, ids);
           engine.subscriptions.goOn(id);
           return settled;
         })
