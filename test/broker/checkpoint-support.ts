@@ -6,7 +6,10 @@ import { call, passTime } from "./support.ts";
 const WINDOW_MS = 1300;
 
 export async function windowPassed(): Promise<void> {
-  await scheduler.wait(WINDOW_MS);
+  passTime(WINDOW_MS);
+  // Every timer looks at the clock, and only then what it has written is given its time.
+  await scheduler.wait(2 * LOOK_MS);
+  await scheduler.wait(LOOK_MS);
 }
 
 /** What all owners have counted under a name, summed. */
@@ -18,18 +21,24 @@ export async function counted(name: string): Promise<number> {
 }
 
 /** How long owners wait for another request before they go to sleep. */
-const QUIET_MS = 5000;
+export const QUIET_MS = 5000;
+
+/** For how long owners that have had their quiet may still be busy with what they do at last. */
+const LAST_THINGS_MS = 300;
 
 /** Every owner goes to sleep, once it has had its quiet and nothing else keeps it, and goes from memory. */
 export async function sleptAll(): Promise<void> {
   passTime(QUIET_MS);
-  await evictAllDurableObjects();
+  const slept = evictAllDurableObjects();
+  const isOver = await Promise.race([slept.then(() => true), scheduler.wait(LAST_THINGS_MS).then(() => false)]);
+  // What an owner says to another at last is a request to that one, whose quiet begins anew.
+  if (!isOver) passTime(QUIET_MS);
+  await slept;
 }
 
 /** How often a timer looks at the clock. */
 const LOOK_MS = 50;
 
-/** In a file that imports this, timers follow the clock that tests move. */
 const real = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
 const pending = new Map<number, number>();
 let timers = 0;
@@ -55,8 +64,14 @@ function clearTimer(id: number): void {
   pending.delete(id);
 }
 
-beforeAll(() => void Object.assign(globalThis, { setTimeout: setTimer, clearTimeout: clearTimer }));
-afterAll(() => void Object.assign(globalThis, real));
+/**
+ * Timers follow the clock that tests move, in each file that calls this. Files share a runtime and its modules: a hook that
+ * this module set by itself would be set for the first of them alone.
+ */
+export function timersFollowTheClock(): void {
+  beforeAll(() => void Object.assign(globalThis, { setTimeout: setTimer, clearTimeout: clearTimer }));
+  afterAll(() => void Object.assign(globalThis, real));
+}
 
 /** Every object goes from memory at once. */
 export async function crashedAll(): Promise<void> {

@@ -1,6 +1,14 @@
 import { reset as resetAll } from "cloudflare:test";
 import { beforeEach, expect, it } from "vitest";
-import { counted, crashedAll, numbers, restartedAll, sleptAll, windowPassed } from "./checkpoint-support.ts";
+import {
+  counted,
+  crashedAll,
+  numbers,
+  restartedAll,
+  sleptAll,
+  timersFollowTheClock,
+  windowPassed,
+} from "./checkpoint-support.ts";
 import {
   ack,
   ackOne,
@@ -22,6 +30,8 @@ import {
   reset,
   type Popped,
 } from "./support.ts";
+
+timersFollowTheClock();
 
 beforeEach(async () => {
   await resetAll();

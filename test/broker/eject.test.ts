@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { restartedAll } from "./checkpoint-support.ts";
+import { restartedAll, timersFollowTheClock } from "./checkpoint-support.ts";
 import {
   ackOne,
   call,
@@ -17,6 +17,8 @@ import {
   read,
   refused,
 } from "./support.ts";
+
+timersFollowTheClock();
 
 interface Lying {
   id: string;

@@ -1,6 +1,6 @@
 import { reset as resetAll, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { beforeEach, expect, it } from "vitest";
-import { counted, crashedAll, sleptAll, windowPassed } from "./checkpoint-support.ts";
+import { counted, crashedAll, sleptAll, timersFollowTheClock, windowPassed } from "./checkpoint-support.ts";
 import {
   configure,
   freshQueue,
@@ -13,6 +13,8 @@ import {
   push,
   waitingPop,
 } from "./support.ts";
+
+timersFollowTheClock();
 
 beforeEach(async () => {
   await resetAll();

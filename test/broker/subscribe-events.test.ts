@@ -12,7 +12,9 @@ import {
   pushTexts,
   refused,
 } from "./support.ts";
-import { subscribePath } from "./subscribe-support.ts";
+import { subscribePath, subscribersEndWithTheirTest } from "./subscribe-support.ts";
+
+subscribersEndWithTheirTest();
 
 /** A client of one event stream. */
 class Stream {

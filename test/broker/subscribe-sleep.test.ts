@@ -1,6 +1,6 @@
 import { abortAllDurableObjects, evictAllDurableObjects, reset as resetAll, runInDurableObject } from "cloudflare:test";
 import { beforeEach, expect, it } from "vitest";
-import { counted, sleptAll, windowPassed } from "./checkpoint-support.ts";
+import { counted, QUIET_MS, sleptAll, timersFollowTheClock, windowPassed } from "./checkpoint-support.ts";
 import {
   configure,
   depth,
@@ -16,7 +16,17 @@ import {
   push,
 } from "./support.ts";
 import type { Subscribe } from "../../src/objects/protocol.ts";
-import { aMoment, place, PLACES, subscribe, type Subscriber } from "./subscribe-support.ts";
+import {
+  aMoment,
+  place,
+  PLACES,
+  subscribe,
+  subscribersEndWithTheirTest,
+  type Subscriber,
+} from "./subscribe-support.ts";
+
+timersFollowTheClock();
+subscribersEndWithTheirTest();
 
 beforeEach(async () => {
   await resetAll();
@@ -159,6 +169,8 @@ it("an owner stays awake for what is out on a socket", { timeout: 60_000 }, asyn
   passTime(55_000);
   await subscriber.has(2);
   expect(await subscriber.ack([{ id: subscriber.messages[1]?.id ?? "" }])).toEqual(["acked"]);
+  // Its quiet begins with that ack.
+  passTime(QUIET_MS);
   await slept;
 });
 

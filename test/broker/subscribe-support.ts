@@ -5,11 +5,14 @@ type Frame = { type: string; ref?: unknown; messages?: Popped[] } & Record<strin
 
 const open = new Set<Subscriber>();
 
-afterEach(async () => {
-  for (const subscriber of open) subscriber.close();
-  open.clear();
-  await subscribed(0);
-});
+/** No test leaves a subscriber to the next, in each file that calls this: files share this module, and hooks are a file's own. */
+export function subscribersEndWithTheirTest(): void {
+  afterEach(async () => {
+    for (const subscriber of open) subscriber.close();
+    open.clear();
+    await subscribed(0);
+  });
+}
 
 /** Waits until there are that many subscribers, over all owners. */
 export async function subscribed(count: number): Promise<void> {

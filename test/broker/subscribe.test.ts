@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { timersFollowTheClock } from "./checkpoint-support.ts";
 import {
   ack,
   ackOne,
@@ -11,6 +12,7 @@ import {
   parked,
   partitionAway,
   partitionsAway,
+  passTime,
   payloadsOf,
   pop,
   popPayloads,
@@ -22,7 +24,18 @@ import {
   reset,
   waitingPop,
 } from "./support.ts";
-import { aMoment, place, PLACES, subscribe, subscribed, subscribePath } from "./subscribe-support.ts";
+import {
+  aMoment,
+  place,
+  PLACES,
+  subscribe,
+  subscribed,
+  subscribePath,
+  subscribersEndWithTheirTest,
+} from "./subscribe-support.ts";
+
+timersFollowTheClock();
+subscribersEndWithTheirTest();
 
 it.each(PLACES)("says what was subscribed to, and sends messages as they come: %s", async (_, where, named) => {
   const { queue, partition, parameters } = place(where, named);
@@ -74,6 +87,8 @@ it.each(PLACES)("gets back credit and message when a lease ends: %s", async (_, 
   await configure(queue, { leaseSeconds: 1 });
   const subscriber = await subscribe(queue, { ...parameters, prefetch: 1 });
   await push(queue, ["x"], partition);
+  await subscriber.has(1);
+  passTime(1000);
   await subscriber.has(2);
   expect(subscriber.messages.map(({ attempts }) => attempts)).toEqual([1, 2]);
   expect(await subscriber.ack([{ id: subscriber.messages[0]?.id ?? "", attempts: 1 }])).toEqual(["unknown"]);
