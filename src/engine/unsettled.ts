@@ -56,8 +56,7 @@ export class UnsettledMessages {
   add(handed: Handed[], lengths: readonly number[], leaseEndsAt: number): number {
     // A message that comes again may not have been settled by this subscriber, but by somebody else in its name.
     for (const { partition, seqs, attempts } of handed) {
-      for (let i = 0; i < seqs.length; i++)
-        if (attempts[i] !== 1) this.#forget(this.#find(partition, seqs[i] as number));
+      for (const [i, seq] of seqs.entries()) if (attempts[i] !== 1) this.#forget(this.#find(partition, seq));
     }
     const number = ++this.#lastNumber;
     const chars = lengths.reduce((sum, length) => sum + length, 0);

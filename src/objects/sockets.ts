@@ -1,18 +1,15 @@
-import { ackNeed } from "../auth/ack-need.ts";
-import { lacking } from "../auth/judge.ts";
-import { pushNeed, type Need } from "../auth/need.ts";
+import { pushNeed } from "../auth/need.ts";
 import { isRefusal, refuse, WaggleError, type Refusal } from "../contract/errors.ts";
 import { MAX_BODY_BYTES, MAX_FRAMES_UNDER_WAY } from "../contract/limits.ts";
-import { ackStatus } from "../contract/requests.ts";
 import { CLOSE, frame, readFrame, type ClientFrame } from "../contract/socket.ts";
 import type { Batch, Handed } from "../engine/batch.ts";
-import type { Ack, Engine, Outcome, PushOptions } from "../engine/engine.ts";
-import { idsOf, partitionsIn } from "../engine/ids.ts";
+import type { Engine, PushOptions } from "../engine/engine.ts";
 import type { SubscriptionEnd } from "../engine/subscription.ts";
-import { routeAcks } from "./ack-routing.ts";
+import { forbidden } from "./forbidden.ts";
 import type { Turn } from "./home.ts";
+import { InHand } from "./in-hand.ts";
 import type { Peers } from "./peers.ts";
-import { ackColumns, type Subscribe } from "./protocol.ts";
+import type { Subscribe } from "./protocol.ts";
 import { close, end, errorFrame, messagesFrame, send, subscribedFrame } from "./socket-frames.ts";
 
 const ENDS: Record<SubscriptionEnd, [code: number, reason: string]> = {
@@ -51,6 +48,7 @@ export class Sockets {
   readonly #turn: Turn;
   readonly #peers: Peers;
   readonly #host: SocketsHost;
+  readonly #inHand: InHand;
   readonly #bySocket = new Map<WebSocket, Session>();
   readonly #byId = new Map<string, Session>();
 
@@ -60,6 +58,7 @@ export class Sockets {
     this.#turn = turn;
     this.#peers = peers;
     this.#host = host;
+    this.#inHand = new InHand(turn, peers);
     for (const socket of state.getWebSockets()) this.#takeUp(socket);
   }
 
@@ -126,7 +125,7 @@ export class Sockets {
     if (session === undefined) return;
     this.#forget(session);
     end(session.socket, ...ENDS[why]);
-    void Promise.resolve().then(() => this.#giveBack(session, out, true));
+    void Promise.resolve().then(() => this.#inHand.giveBack(session, out, true));
   }
 
   /** The client has gone, or the connection to it. A close of the client's is answered: it waits for that. */
@@ -140,20 +139,8 @@ export class Sockets {
     if (this.#byId.get(session.id) !== session) return;
     this.#forget(session);
     const out = this.#turn((engine) => engine.subscriptions.end(session.id));
-    await this.#giveBack(session, unwritten, false);
-    await this.#giveBack(session, out, true);
-  }
-
-  async #giveBack({ queue, group }: Session, out: readonly Handed[], reached: boolean): Promise<void> {
-    for (const [owner, part] of this.#byOwner(queue, out)) {
-      if (owner === this.#peers.self) this.#turn((engine) => engine.release(queue, group, part, reached));
-      // If it cannot be asked, leases end by themselves.
-      else
-        await this.#peers
-          .owner(owner)
-          .release(queue, group, part, reached)
-          .catch(() => {});
-    }
+    await this.#inHand.giveBack(session, unwritten, false);
+    await this.#inHand.giveBack(session, out, true);
   }
 
   /** A frame has come. Settles once it has been carried out. */
@@ -210,9 +197,9 @@ export class Sockets {
   #answer(session: Session, read: ClientFrame): Promise<string | Refusal> {
     switch (read.type) {
       case "ack":
-        return this.#ack(session, read);
+        return this.#inHand.ack(session, read);
       case "ack-batch":
-        return this.#ackBatch(session, read);
+        return this.#inHand.ackBatch(session, read);
       case "push":
         return this.#push(session, read);
     }
@@ -224,91 +211,4 @@ export class Sockets {
       forbidden(session, () => pushNeed(push)) ?? (await this.#host.push(queue, partition, payloads, isAscii, options));
     return isRefusal(pushed) ? pushed : frame("pushed", ref, { pushed: String(pushed) });
   }
-
-  async #ack(session: Session, { ref, acks: entries }: ClientFrame & { type: "ack" }): Promise<string | Refusal> {
-    const { id, queue, group } = session;
-    const acks = entries.map((entry): Ack => {
-      return { id: entry.id, status: ackStatus(entry.status), attempts: entry.attempts ?? undefined };
-    });
-    const refusal = forbidden(session, () => ackNeed({ queue, group, acks }));
-    if (refusal !== null) return refusal;
-    const ids = idsOf(acks);
-    const outcomes = partitionsIn(ids).every((partition) => this.#isHere(queue, partition))
-      ? this.#turn((engine) => {
-          engine.subscriptions.settle(id, acks, ids);
-          const settled = engine.ack(queue, group, acks, ids);
-          engine.subscriptions.goOn(id);
-          return settled;
-        })
-      : await this.#settleAcross(session, acks);
-    if (ref === null) return "";
-    const results = acks.map((ack, index) => ({ id: ack.id, outcome: outcomes[index] ?? "unknown" }));
-    return frame("acked", ref, { results: JSON.stringify(results) });
-  }
-
-  /** Settles what is still out of a batch, at whichever owners it came from. */
-  async #ackBatch(session: Session, { ref, batch }: ClientFrame & { type: "ack-batch" }): Promise<string | Refusal> {
-    const { id, queue, group } = session;
-    const handed = this.#engine.subscriptions.inBatch(id, batch);
-    const partitions = handed.map(({ partition }) => partition);
-    const refusal = forbidden(session, () => ({ of: "ephemeral", verb: "ack", queue, partitions, group }));
-    if (refusal !== null) return refusal;
-    const acked = partitions.every((partition) => this.#isHere(queue, partition))
-      ? this.#turn((engine) => {
-          engine.subscriptions.settleBatch(id, batch);
-          const completed = engine.complete(queue, group, handed);
-          engine.subscriptions.goOn(id);
-          return completed;
-        })
-      : await this.#completeAcross(session, batch, handed);
-    return ref === null ? "" : frame("acked", ref, { acked: String(acked) });
-  }
-
-  /** A subscriber of any partition has messages of other owners, too. */
-  async #completeAcross({ id, queue, group }: Session, batch: number, handed: readonly Handed[]): Promise<number> {
-    this.#turn((engine) => engine.subscriptions.settleBatch(id, batch));
-    const { self } = this.#peers;
-    try {
-      const completed = Array.from(this.#byOwner(queue, handed), ([owner, part]) =>
-        owner === self
-          ? this.#turn((engine) => engine.complete(queue, group, part))
-          : this.#peers.owner(owner).complete(queue, group, part),
-      );
-      return (await Promise.all(completed)).reduce((sum, count) => sum + count, 0);
-    } finally {
-      this.#turn((engine) => engine.subscriptions.goOn(id));
-    }
-  }
-
-  #byOwner(queue: string, handed: readonly Handed[]): Map<number, Handed[]> {
-    return Map.groupBy(handed, ({ partition }) => this.#peers.placement.owner(queue, partition));
-  }
-
-  #isHere(queue: string, partition: string): boolean {
-    return this.#peers.placement.owner(queue, partition) === this.#peers.self;
-  }
-
-  /** The same for acks as {@link #completeAcross}. */
-  async #settleAcross({ id, queue, group }: Session, acks: readonly Ack[]): Promise<Outcome[]> {
-    const { placement, self } = this.#peers;
-    this.#turn((engine) => engine.subscriptions.settle(id, acks));
-    try {
-      return await routeAcks(
-        acks,
-        (partition) => placement.owner(queue, partition),
-        (owner, part) =>
-          owner === self
-            ? this.#turn((engine) => engine.ack(queue, group, part))
-            : this.#peers.owner(owner).ack(queue, group, ackColumns(part)),
-      );
-    } finally {
-      this.#turn((engine) => engine.subscriptions.goOn(id));
-    }
-  }
-}
-
-/** What a frame's sender lacks for it, by the token that its socket was opened with. */
-function forbidden({ bearer: { claims } }: Session, needOf: () => Need): Refusal | null {
-  const problem = claims.admin === true ? null : lacking(claims, needOf());
-  return problem === null ? null : refuse("forbidden", problem);
 }
