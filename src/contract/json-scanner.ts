@@ -127,23 +127,18 @@ export class JsonScanner {
     return this.#text.slice(from, this.at);
   }
 
-  /** Consumes one value. */
+  /** Consumes one value. Without recursion: nesting must not exhaust the stack. */
   skip(maxDepth = Infinity): void {
-    const end = this.peek() === OPEN_BRACE && maxDepth > 0 ? endOf(FLAT, this.#text, this.at) : -1;
-    if (end < 0) this.#walk(maxDepth);
-    else this.at = end;
-  }
-
-  /** Without recursion: nesting must not exhaust the stack. */
-  #walk(maxDepth: number): void {
     const nesting = this.#nesting;
     nesting.depth = 0;
     for (;;) {
       const code = this.peek();
       if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-        this.at++;
-        if (!this.#take(code === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET)) {
-          if (nesting.depth >= maxDepth) this.fail(`expected at most ${maxDepth} levels of nesting`);
+        const isDeepest = nesting.depth >= maxDepth;
+        const end = code === OPEN_BRACE && !isDeepest ? endOf(FLAT, this.#text, this.at) : -1;
+        this.at = end >= 0 ? end : this.at + 1;
+        if (end < 0 && !this.#take(code === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET)) {
+          if (isDeepest) this.fail(`expected at most ${maxDepth} levels of nesting`);
           nesting.push(code === OPEN_BRACE);
           if (nesting.isObject) this.#skipKey();
           continue;
