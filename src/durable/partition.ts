@@ -21,7 +21,7 @@ import type { EjectedPage } from "./moment.ts";
 import { pull, settle } from "./pull.ts";
 import { purgeAll, purgeOne } from "./purge.ts";
 import { finish, handOver, handOverInserted, nextHandOver, receiverOf, type Verdict } from "./push.ts";
-import { importSource, unheard } from "./sources.ts";
+import { hear, importSource, unheard } from "./sources.ts";
 import { Store, type Effects } from "./store.ts";
 import { available } from "./take.ts";
 import { backlogDetail, backlogOf, owed, peek, peekFrom, storedBytes, type PeekedRun } from "./views.ts";
@@ -145,10 +145,20 @@ export class Partition {
     return settle(this.#store, settlement, now);
   }
 
+  /** The room that dead letters of another queue would take, in bytes: those that are here already take none. */
+  roomForLetters(source: string, letters: readonly DeadLetter[]): number {
+    return bodyBytes(unheard(this.#store.db, source, letters));
+  }
+
   /** Stores dead letters of another queue, but for those that are here already. */
   receive(source: string, letters: readonly DeadLetter[], now: number): void {
-    const fresh = unheard(this.#store.db, source, letters);
+    const fresh = hear(this.#store.db, source, letters);
     for (const entry of entriesOfMessages(fresh.map(({ message }) => message))) this.#append(entry, now, () => false);
+  }
+
+  /** The room that an import would take, in bytes: what is here already takes none. */
+  roomForImport(source: string, messages: readonly ImportedMessage[]): number {
+    return bodyBytes(unheard(this.#store.db, importSource(source), messages));
   }
 
   /**
@@ -156,7 +166,7 @@ export class Partition {
    * many were new. One that is due later waits until then.
    */
   import(source: string, messages: readonly ImportedMessage[], now: number): number {
-    const fresh = unheard(this.#store.db, importSource(source), messages);
+    const fresh = hear(this.#store.db, importSource(source), messages);
     const byDue = Map.groupBy(fresh, ({ dueAt }) => (dueAt !== null && dueAt > now ? dueAt : null));
     for (const [due, group] of byDue) {
       for (const entry of entriesOfMessages(group.map(({ message }) => message))) {
@@ -243,4 +253,8 @@ export class Partition {
   purgeOne(ref: string, now: number): boolean {
     return purgeOne(this.#store, ref, now);
   }
+}
+
+function bodyBytes(messages: readonly { message: { body: Uint8Array } }[]): number {
+  return messages.reduce((sum, { message }) => sum + message.body.byteLength, 0);
 }

@@ -7,10 +7,15 @@ export function importSource(source: string): string {
   return `import ${source}`;
 }
 
-/** Those whose number is above the last one of their source, which is noted with this turn; the others are repeats. */
+/** Those whose number is above the last one of their source; the others are repeats. Numbers grow. */
 export function unheard<T extends { number: number }>(db: Database, source: string, numbered: readonly T[]): T[] {
   const last = db.first<{ number: number }>("SELECT number FROM sources WHERE source = ?", source)?.number ?? 0;
-  const fresh = numbered.filter(({ number }) => number > last);
+  return numbered.filter(({ number }) => number > last);
+}
+
+/** The same, which are no longer unheard once this turn is saved. */
+export function hear<T extends { number: number }>(db: Database, source: string, numbered: readonly T[]): T[] {
+  const fresh = unheard(db, source, numbered);
   const newest = fresh.at(-1);
   if (newest === undefined) return [];
   db.run(

@@ -205,8 +205,7 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
   async receive(source: string, letters: DeadLetter[]): Promise<null | QueueRefusal> {
     if ((await this.#open()) === null) return unknownQueue(this.#queueId);
     return this.#turn((partition, now) => {
-      const bytes = letters.reduce((sum, { message }) => sum + message.body.byteLength, 0);
-      if (partition.storedBytes + bytes > this.#config.queueMaxBytes) {
+      if (!this.#hasRoom(partition, partition.roomForLetters(source, letters))) {
         return refuseQueue(10251, `the partition ${this.#name} of the dead-letter queue is full`);
       }
       partition.receive(source, letters, now);
@@ -218,13 +217,16 @@ export class DurableQueue extends DurableObject<Env> implements DurableQueueMeth
     const open = await this.#open();
     if (open === null || open.config.name !== queue) return unknownQueue(queue);
     const imported = this.#turn((partition, now): number | QueueRefusal => {
-      const bytes = given.reduce((sum, { message }) => sum + message.body.byteLength, 0);
-      if (partition.storedBytes + bytes > this.#config.queueMaxBytes) {
+      if (!this.#hasRoom(partition, partition.roomForImport(source, given))) {
         return refuseQueue(10251, `the partition ${this.#name} is full`);
       }
       return partition.import(source, given, now);
     });
     return imported ?? unknownQueue(queue);
+  }
+
+  #hasRoom({ storedBytes }: Partition, bytes: number): boolean {
+    return bytes === 0 || storedBytes + bytes <= this.#config.queueMaxBytes;
   }
 
   async pull(

@@ -157,3 +157,20 @@ it("hears that a partition is full, and what its bound is", async () => {
   await full.queues.messages.push(id, { account_id, body: "12", content_type: "text" });
   await small.stop();
 });
+
+it("an import that is repeated when the partition is full is told what is there", async () => {
+  const small = await startWorkerd({ build: inject("build"), vars: { QUEUE_MAX_BYTES: 10 } });
+  const post = async (path: string, body: object) => {
+    const response = await fetch(`${small.url}/api/v1/queues${path}`, { method: "POST", body: JSON.stringify(body) });
+    return [response.status, await response.json()] as const;
+  };
+  await post("", { queue_name: "small" });
+  const message = (number: number) => {
+    return { number, id: `id-${number}`, content_type: "text", body: "1234567890", timestamp_ms: 1_700_000_000_000 };
+  };
+  const put = (...messages: object[]) => post("/small/import", { source: "file", partition: "Default", messages });
+  expect(await put(message(1))).toMatchObject([200, { result: { imported: 1, repeated: 0 } }]);
+  expect(await put(message(1))).toMatchObject([200, { result: { imported: 0, repeated: 1 } }]);
+  expect(await put(message(1), message(2))).toMatchObject([429, { errors: [{ code: 10_251 }] }]);
+  await small.stop();
+});
