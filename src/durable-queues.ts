@@ -114,8 +114,11 @@ export class DurableQueues {
     return resolved;
   }
 
-  async backlog(queue: string): Promise<BacklogDetail> {
-    const backlogs = await this.#all(await this.resolve(queue), (object) => object.backlog());
+  /** What all partitions hold; with `partly`, as many of them as can still be asked. */
+  async backlog(queue: string, { partly = false } = {}): Promise<BacklogDetail> {
+    const { queueId, partitions } = await this.resolve(queue);
+    const asked = partly ? partitions.slice(0, this.#callsLeft) : partitions;
+    const backlogs = await this.#all({ queueId, partitions: asked }, (object) => object.backlog());
     const total = (count: (backlog: BacklogDetail) => number) => backlogs.reduce((sum, each) => sum + count(each), 0);
     const oldest = Math.min(...backlogs.map(({ oldestAt }) => oldestAt ?? Infinity));
     return {
@@ -132,7 +135,11 @@ export class DurableQueues {
   async status(queue: string): Promise<QueueStatus> {
     const { queueId, partitions } = await this.resolve(queue);
     const status: QueueStatus = { partitions: [], unreachable: [] };
-    const asked = partitions.map((partition) => this.#ask(this.#object(queueId, partition).status()));
+    const within = this.#callsLeft;
+    const asked = partitions.map(async (partition, index) => {
+      if (index >= within) throw tooMany(partitions.length, within);
+      return this.#ask(this.#object(queueId, partition).status());
+    });
     for (const [index, answer] of (await Promise.allSettled(asked)).entries()) {
       if (answer.status === "fulfilled") status.partitions.push(answer.value);
       else status.unreachable.push({ partition: partitions[index] ?? "", error: String(answer.reason) });
@@ -152,7 +159,7 @@ export class DurableQueues {
    * Throws 10400 for a place that is none.
    */
   async peekAfter(queue: string, limit: number, after: string): Promise<{ messages: PeekedMessage[]; after: string }> {
-    const { queueId, partitions } = await this.resolve(queue);
+    const { queueId, partitions } = this.#mayAsk(await this.resolve(queue));
     const from = after === END ? null : placesOf(after);
     // A partition that was not there yet is read from its start.
     const runs = await Promise.all(
@@ -172,7 +179,7 @@ export class DurableQueues {
 
   /** Begins a moment in every partition, which {@link ejectPage} reads. */
   async eject(queue: string): Promise<BegunEject> {
-    const { queueId, partitions } = await this.resolve(queue);
+    const { queueId, partitions } = this.#mayAsk(await this.resolve(queue));
     const ejectId = newQueueId();
     const takenAt = Date.now();
     const begun = partitions.map(async (partition) => {
@@ -192,6 +199,7 @@ export class DurableQueues {
   async purgeRefs(queue: string, refs: string[]): Promise<string[]> {
     const { queueId, partitions } = await this.resolve(queue);
     const byPartition = Map.groupBy(refs, (ref) => believed(partitions, parseRef(ref)?.partition));
+    this.#mayAsk({ partitions: namedBy(byPartition) });
     const unknown = await Promise.all(
       Array.from(byPartition, ([partition, own]) =>
         partition === null ? own : this.#ask(this.#object(queueId, partition).purgeRefs(own)),
@@ -202,6 +210,7 @@ export class DurableQueues {
 
   /** Removes everything that the queue holds. */
   async purge(queue: string): Promise<void> {
+    this.#mayAsk(await this.resolve(queue), 3);
     const startedAt = unwrapQueue(await this.#ask(this.declarations.startPurge(queue)));
     const resolved = await this.resolve(queue);
     await this.#all(resolved, (object) => object.purge());
@@ -213,7 +222,8 @@ export class DurableQueues {
     const until = Date.now() + request.waitMs;
     for (;;) {
       const resolved = await this.resolve(queue);
-      const partitions = rotated(resolved.partitions).slice(0, this.#callsLeft);
+      // Of as many as can be asked what they hold afterwards, too.
+      const partitions = rotated(resolved.partitions).slice(0, Math.floor((this.#callsLeft - 1) / 2));
       const { messages, failure } = await this.#pullOnce(resolved.queueId, partitions, request);
       if (messages.length > 0) return messages;
       const leftMs = until - Date.now();
@@ -263,6 +273,7 @@ export class DurableQueues {
     const byPartition = Map.groupBy(indices, (index) =>
       believed(partitions, parseLease(settlements[index]?.leaseId ?? "")?.partition),
     );
+    this.#mayAsk({ partitions: namedBy(byPartition) });
     await Promise.all(
       Array.from(byPartition, async ([partition, own]) => {
         if (partition === null) return;
@@ -276,8 +287,20 @@ export class DurableQueues {
     return outcomes;
   }
 
-  #all<T>({ queueId, partitions }: ResolvedQueue, act: (object: DurableQueueMethods) => Promise<T>): Promise<T[]> {
+  /** All or none: what a part of the partitions says is not what was asked for. */
+  #all<T>(
+    queue: Pick<ResolvedQueue, "queueId" | "partitions">,
+    act: (object: DurableQueueMethods) => Promise<T>,
+  ): Promise<T[]> {
+    const { queueId, partitions } = this.#mayAsk(queue);
     return Promise.all(partitions.map((partition) => this.#ask(act(this.#object(queueId, partition)))));
+  }
+
+  /** Refuses what would take more calls than this event has left: one for each partition, and `more`. */
+  #mayAsk<Q extends Pick<ResolvedQueue, "partitions">>(queue: Q, more = 0): Q {
+    const within = this.#callsLeft - more;
+    if (queue.partitions.length > within) throw tooMany(queue.partitions.length, within);
+    return queue;
   }
 
   #object(queueId: string, partition: string): DurableQueueMethods {
@@ -296,6 +319,10 @@ export class DurableQueues {
   }
 }
 
+function tooMany(partitions: number, within: number): QueueError {
+  return new QueueError(10253, `one request may ask ${within} partitions, not ${partitions}: see the var PLAN`);
+}
+
 function placesOf(text: string): Map<string, number> {
   const places = parsePlaces(text);
   if (places === null)
@@ -311,6 +338,11 @@ function roundOf({ length }: readonly string[]): number {
 /** A name in a client's text is believed only when there is such a partition: asking an object would make it. */
 function believed(partitions: readonly string[], partition: string | undefined): string | null {
   return partition !== undefined && partitions.includes(partition) ? partition : null;
+}
+
+/** The partitions by which something was grouped. */
+function namedBy(byPartition: ReadonlyMap<string | null, unknown>): string[] {
+  return Array.from(byPartition.keys()).filter((partition) => partition !== null);
 }
 
 /** Every partition, each time beginning with another. The default one counts before anything was sent to it. */

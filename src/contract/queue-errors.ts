@@ -26,6 +26,8 @@ export const QUEUE_STATUS = {
   10251: 429,
   /** Delivery is paused, and with it pulling. */
   10252: 409,
+  /** The queue has more partitions than one request may ask under the account's plan. */
+  10253: 429,
   /** A consumer of this name is there, with other settings. */
   11004: 409,
   /** The queue's name is taken. */

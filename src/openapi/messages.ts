@@ -14,7 +14,7 @@ import {
 } from "../contract/queue-requests.ts";
 import { count, described, type Operation } from "./operation.ts";
 import { answered, begunEject, ejectedPage, metrics, peeked, pulled } from "./queue-answers.ts";
-import { inQueue, OF_QUEUE } from "./queues.ts";
+import { inQueue, OF_PARTITIONS, OF_QUEUE } from "./queues.ts";
 
 // These fields are checked where messages are packed, which service bindings go through as well.
 described(message.body, "any JSON for `json`, a string for `text`, base64 for `bytes` and `v8`");
@@ -64,7 +64,7 @@ export const messageOperations: Record<string, Operation> = {
     body: ackBody,
     mayLackBody: true,
     answers: answered(z.object({ ackCount: z.number(), retryCount: z.number(), warnings })),
-    errors: [...OF_QUEUE, 10203, 10207, 10400],
+    errors: [...OF_PARTITIONS, 10203, 10207, 10400],
   },
   "POST /:queue/messages/peek": {
     id: "peekMessages",
@@ -74,7 +74,7 @@ export const messageOperations: Record<string, Operation> = {
     body: peekBody,
     mayLackBody: true,
     answers: answered(peeked),
-    errors: [...OF_QUEUE, 10207, 10400],
+    errors: [...OF_PARTITIONS, 10207, 10400],
   },
   "POST /:queue/messages/purge": {
     id: "purgeMessages",
@@ -83,7 +83,7 @@ export const messageOperations: Record<string, Operation> = {
     params: inQueue,
     body: purgeRefsBody,
     answers: answered(z.object({ errors: z.array(z.object({ message: z.string() })), warnings })),
-    errors: [...OF_QUEUE, 10207, 10400],
+    errors: [...OF_PARTITIONS, 10207, 10400],
   },
   "POST /:queue/eject": {
     id: "beginEject",
@@ -95,7 +95,7 @@ export const messageOperations: Record<string, Operation> = {
     body: ejectBody,
     mayLackBody: true,
     answers: answered(begunEject),
-    errors: [...OF_QUEUE, 10207, 10250, 10400],
+    errors: [...OF_PARTITIONS, 10207, 10250, 10400],
   },
   "POST /:queue/eject/page": {
     id: "ejectPage",

@@ -8,6 +8,8 @@ import { answered, consumer, listed, metrics, queue, queueWithStatus } from "./q
 
 /** Of a route that names a queue. */
 export const OF_QUEUE: QueueErrorCode[] = [10104, 10107, 15001];
+/** Of one that asks all of its partitions. */
+export const OF_PARTITIONS: QueueErrorCode[] = [...OF_QUEUE, 10253];
 const OF_BODY: QueueErrorCode[] = [10207, 10400];
 
 export const inQueue = { queue: text("the name or the id of the queue") };
@@ -77,7 +79,7 @@ export const queueOperations: Record<string, Operation> = {
     summary: "The backlog of a queue",
     params: inQueue,
     answers: answered(metrics),
-    errors: OF_QUEUE,
+    errors: OF_PARTITIONS,
   },
   "POST /:queue/purge": {
     id: "purgeQueue",
@@ -86,7 +88,7 @@ export const queueOperations: Record<string, Operation> = {
     params: inQueue,
     body: purgeBody,
     answers: answered(queue),
-    errors: [...OF_QUEUE, ...OF_BODY],
+    errors: [...OF_PARTITIONS, ...OF_BODY],
   },
   "GET /:queue/purge": {
     id: "queuePurge",

@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from "vitest";
 import type { Env } from "../../src/config.ts";
 import { QueueError, refuseQueue } from "../../src/contract/queue-errors.ts";
-import { leaseOf } from "../../src/durable/refs.ts";
+import { leaseOf, refOf } from "../../src/durable/refs.ts";
 import { DurableQueues } from "../../src/durable-queues.ts";
 import type { PackedMessages, PulledMessage } from "../../src/durable/message.ts";
 import type { DurableQueueMethods } from "../../src/objects/queue-protocol.ts";
@@ -46,6 +46,10 @@ const PULL = { consumer: null, limit: 10, visibilityTimeoutMs: null, waitMs: 0 }
 
 function lease(partition: string): string {
   return leaseOf({ partition, seq: 1, id: "id", cursor: 0 });
+}
+
+function ref(partition: string): string {
+  return refOf({ partition, seq: 1, id: "id" });
 }
 
 function message(id: string): PulledMessage {
@@ -164,6 +168,43 @@ it("ends a wait before its event has made more calls than the plan allows", asyn
     await queues.backlog("q");
     expect(calls.length).toBeLessThanOrEqual(40);
     expect(calls.length).toBeGreaterThan(15);
+  }
+});
+
+it("asks no more partitions than the plan allows, and refuses what needs all of them before it asks any", async () => {
+  const names = Array.from({ length: 60 }, (_, n) => `p${n}`);
+  const fake: Fake = {
+    pull: async () => [],
+    backlog: async () => BACKLOG,
+    status: async () => ({ partition: "p" }) as never,
+  };
+  const many = () => stage(queueOf(...names), () => fake, { PLAN: "free" });
+
+  const pulling = many();
+  await pulling.queues.pull("q", PULL);
+  expect(await pulling.queues.backlog("q", { partly: true })).toMatchObject({ count: expect.any(Number) });
+  expect(pulling.calls.length).toBeLessThanOrEqual(40);
+  expect(pulling.calls.length).toBeGreaterThan(35);
+
+  const showing = many();
+  const { partitions, unreachable } = await showing.queues.status("q");
+  expect([partitions.length, unreachable.length, showing.calls.length]).toEqual([39, 21, 40]);
+  expect(unreachable[0]?.error).toContain("PLAN");
+
+  const leases = names.map((name) => ({ leaseId: lease(name), retry: null }));
+  const refused: [string, (queues: DurableQueues) => Promise<unknown>][] = [
+    ["backlog", (queues) => queues.backlog("q")],
+    ["peek", (queues) => queues.peek("q", 1)],
+    ["peekAfter", (queues) => queues.peekAfter("q", 1, "start")],
+    ["purge", (queues) => queues.purge("q")],
+    ["eject", (queues) => queues.eject("q")],
+    ["settle", (queues) => queues.settle("q", leases)],
+    ["purgeRefs", (queues) => queues.purgeRefs("q", names.map(ref))],
+  ];
+  for (const [verb, act] of refused) {
+    const { queues, calls } = many();
+    await expect(act(queues), verb).rejects.toMatchObject({ code: 10_253, status: 429, retryable: false });
+    expect(calls, verb).toEqual(["declarations.resolve"]);
   }
 });
 
