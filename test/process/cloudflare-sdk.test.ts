@@ -165,12 +165,11 @@ it("an import that is repeated when the partition is full is told what is there"
     return [response.status, await response.json()] as const;
   };
   await post("", { queue_name: "small" });
-  const message = (number: number) => {
-    return { number, id: `id-${number}`, content_type: "text", body: "1234567890", timestamp_ms: 1_700_000_000_000 };
-  };
+  const text = { content_type: "text", body: "1234567890", timestamp_ms: 1_700_000_000_000 };
+  const first = { number: 1, id: "a", ...text };
   const put = (...messages: object[]) => post("/small/import", { source: "file", partition: "Default", messages });
-  expect(await put(message(1))).toMatchObject([200, { result: { imported: 1, repeated: 0 } }]);
-  expect(await put(message(1))).toMatchObject([200, { result: { imported: 0, repeated: 1 } }]);
-  expect(await put(message(1), message(2))).toMatchObject([429, { errors: [{ code: 10_251 }] }]);
+  expect(await put(first)).toMatchObject([200, { result: { imported: 1, repeated: 0 } }]);
+  expect(await put(first)).toMatchObject([200, { result: { imported: 0, repeated: 1 } }]);
+  expect(await put(first, { ...first, number: 2, id: "b" })).toMatchObject([429, { errors: [{ code: 10_251 }] }]);
   await small.stop();
 });
