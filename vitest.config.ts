@@ -78,7 +78,13 @@ export default defineConfig({
             },
           }),
         ],
-        test: { name: "durable", include: ["test/durable/**/*.test.ts"], testTimeout: PATIENCE_MS },
+        test: {
+          name: "durable",
+          include: ["test/durable/**/*.test.ts"],
+          setupFiles: ["./test/durable/setup.ts"],
+          isolate: false,
+          testTimeout: PATIENCE_MS,
+        },
       },
       {
         plugins: [
@@ -91,7 +97,7 @@ export default defineConfig({
       },
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./wrangler.toml" }, miniflare: consumers })],
-        test: { name: "delivery", include: ["test/delivery/**/*.test.ts"], testTimeout: PATIENCE_MS },
+        test: { name: "delivery", include: ["test/delivery/**/*.test.ts"], isolate: false, testTimeout: PATIENCE_MS },
       },
       // Against real processes, from outside: raw `workerd`, `wrangler dev`, a build for deployment.
       {

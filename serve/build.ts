@@ -2,7 +2,6 @@ import { execFile } from "node:child_process";
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { unstable_readConfig as readConfig } from "wrangler";
 
 export const ROOT = join(import.meta.dirname, "..");
 export const BIN = join(ROOT, "node_modules", ".bin");
@@ -43,7 +42,7 @@ export async function buildBroker(dir: string): Promise<Build> {
   // wrangler leaves a text module beside the bundle, under the very name that the bundle imports.
   const texts = (await readdir(dir)).filter((name) => name.endsWith(".sql"));
   return {
-    ...brokerConfig(),
+    ...(await brokerConfig()),
     modules: [
       { name: "index.js", path: join(dir, "index.js"), type: "esModule" },
       ...texts.map((name) => ({ name: `./${name}`, path: join(dir, name), type: "text" as const })),
@@ -52,7 +51,9 @@ export async function buildBroker(dir: string): Promise<Build> {
 }
 
 /** What `wrangler.toml` says of the broker. */
-export function brokerConfig(): Omit<Build, "modules"> {
+export async function brokerConfig(): Promise<Omit<Build, "modules">> {
+  // It takes most of a second to load, which those who run what others have built need not wait for.
+  const { unstable_readConfig: readConfig } = await import("wrangler");
   const config = readConfig({ config: join(ROOT, "wrangler.toml") });
   if (config.compatibility_date === undefined) throw new Error("wrangler.toml names no compatibility_date");
   const bindings: { name: string; class_name: string }[] = config.durable_objects.bindings;

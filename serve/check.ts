@@ -59,7 +59,7 @@ async function listenProblem(host: string, port: number): Promise<string | null>
 }
 
 async function ofVars({ vars }: BoxConfig): Promise<string[]> {
-  const { vars: defaults } = brokerConfig();
+  const { vars: defaults } = await brokerConfig();
   const names = Object.keys(defaults).filter((name) => !DERIVED.has(name));
   const derived = Object.keys(vars).filter((name) => DERIVED.has(name));
   const unknown = Object.keys(vars).filter((name) => !DERIVED.has(name) && !names.includes(name));

@@ -32,6 +32,7 @@ afterAll(async () => {
 async function wrangler(...args: string[]): Promise<string> {
   const env = {
     PATH: process.env["PATH"],
+    NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
     HOME: home,
     CLOUDFLARE_API_BASE_URL: `${workerd.url}/client/v4`,
     CLOUDFLARE_ACCOUNT_ID: "023e105f4ecef8ad9ca31a8372d0c353",
