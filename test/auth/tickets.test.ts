@@ -1,6 +1,6 @@
 import { createExecutionContext, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { callOf } from "../../src/http/app.ts";
-import { afterEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { popNeed } from "../../src/auth/need.ts";
 import { TICKET_TYPE } from "../../src/auth/verifier.ts";
 import { MAX_TICKETS } from "../../src/contract/limits.ts";
@@ -13,10 +13,12 @@ import { env, mint, nowSeconds, refusedUntouched, send, sign, watched } from "./
 
 const declarations = env.DECLARATIONS.getByName("declarations");
 
-afterEach(async () => {
+// Files share their objects, and others buy tickets, too.
+beforeEach(async () => {
   await runInDurableObject(declarations, (_, { storage }) => storage.sql.exec("DELETE FROM tickets"));
-  vi.restoreAllMocks();
 });
+
+afterEach(() => void vi.restoreAllMocks());
 
 interface Ticket {
   ticket: string;
