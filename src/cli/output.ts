@@ -53,7 +53,7 @@ function styled(stream: NodeJS.WriteStream, style: Style, text: string): string 
   return stream.isTTY && stream.hasColors() ? styleText(style, text) : text;
 }
 
-/** A pipe that nobody reads any more is no failure of the command. */
+/** A pipe that nobody reads any more is no failure of the command, which learns of it from its next write. */
 export function endQuietlyWithReader(): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(0);
