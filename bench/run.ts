@@ -12,6 +12,7 @@ import { popping } from "./scenarios/pop.ts";
 import { pushing } from "./scenarios/push.ts";
 import { againstRedis } from "./scenarios/redis.ts";
 import { requestReply } from "./scenarios/request-reply.ts";
+import { restarting } from "./scenarios/restart.ts";
 import { rows } from "./scenarios/rows.ts";
 import { sizes } from "./scenarios/size.ts";
 import { sockets } from "./scenarios/socket.ts";
@@ -27,6 +28,7 @@ const scenarios: Scenario[] = [
   inboxes,
   requestReply,
   rows,
+  restarting,
   againstRedis,
   sending,
   latencies,

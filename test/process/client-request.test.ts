@@ -76,7 +76,8 @@ it("a request that nobody listens to fails at once, and leaves nothing", async (
   const startedAt = Date.now();
   const request = waggle.request("nobody", { n: 7 });
   await expect(request).rejects.toMatchObject({ name: "WaggleError", code: "no_responders", status: 503 });
-  expect(Date.now() - startedAt).toBeLessThan(2000);
+  // And not after the 30 s that it would wait for a reply.
+  expect(Date.now() - startedAt).toBeLessThan(10_000);
   await expect(waggle.ephemeral.depth("nobody")).rejects.toMatchObject({ code: "ephemeral_queue_not_found" });
   waggle.close();
 });
